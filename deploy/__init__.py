@@ -1,0 +1,1 @@
+"""Composition root: settings, command line, embedded broker, worker, demo."""

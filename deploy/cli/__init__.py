@@ -1,0 +1,1 @@
+"""The `trodden` command, one command a file."""

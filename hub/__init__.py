@@ -1,0 +1,1 @@
+"""Web pages and REST API over the warehouse and the search store."""

@@ -1,0 +1,1 @@
+"""The SQLite search store that agents search through MCP."""

@@ -1,0 +1,1 @@
+"""Agent runtimes to events: adapters, redaction, spool, publisher, HTTP collector."""

@@ -1,0 +1,1 @@
+"""Consumption priors, recency, diversity, the reranker, its evaluation and its gate."""

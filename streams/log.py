@@ -1,0 +1,71 @@
+"""The log as the rest of the project sees it: records, an emitter and a consumer, whatever stands behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Partition:
+    """One partition of one topic."""
+
+    topic: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One message as it stands on the log. A null value is a tombstone."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    timestamp: datetime
+    headers: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class Emitter(Protocol):
+    """Appends messages. `emit` returns once the broker has acknowledged the message."""
+
+    async def emit(
+        self, topic: str, *, key: str, value: bytes | None, headers: Mapping[str, bytes] | None = None
+    ) -> tuple[int, int]:
+        """Append one message and return its (partition, offset).
+
+        Raises:
+            BrokerUnavailable: when no broker acknowledged it in time; the message may be retried.
+        """
+        ...
+
+    async def emit_all(self, topic: str, messages: Sequence[tuple[str, bytes | None]]) -> None:
+        """Append (key, value) messages in order and return once all are acknowledged.
+
+        Raises:
+            BrokerUnavailable: when some message was not acknowledged in time; all may be retried.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Flush and disconnect."""
+        ...
+
+
+class Consumer(Protocol):
+    """Reads messages of its topics in offset order, as one member of a group."""
+
+    async def poll(self, *, max_records: int = 500, timeout_s: float = 1.0) -> list[Record]:
+        """Return the next records, in order within each partition; empty when none came in time."""
+        ...
+
+    async def commit(self, offsets: Mapping[Partition, int]) -> None:
+        """Store the next offset to read for each partition. Never goes back on its own."""
+        ...
+
+    async def close(self) -> None:
+        """Leave the group and disconnect."""
+        ...

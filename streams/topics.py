@@ -1,0 +1,80 @@
+"""The topics, in one visible tuple: name, key, what travels, how long it stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+MAX_MESSAGE_BYTES = 900 * 1024
+"""Largest message value: below Kafka's default limit of 1 MiB, with room for key and headers."""
+
+MAX_EVENTS_PER_MESSAGE = 100
+"""A Faust message costs about 80 us whatever it holds, so producers batch the events of a session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """One topic of the log."""
+
+    name: str
+    key: str
+    """The field whose value is the message key."""
+    carries: str
+    cleanup: Literal["delete", "compact"]
+    retention: timedelta | None
+    """How long records stay; null keeps the newest of every key for ever."""
+    partitions: int = 4
+
+    @property
+    def dead(self) -> str:
+        """Name of the topic that takes this topic's dead letters."""
+        return f"{self.name}.dead"
+
+
+TOOL_EVENTS = Topic(
+    name="agent.tool-events.v1",
+    key="root_session_id",
+    carries="ToolCalled, InvocationStarted, InvocationEnded: 1 to 100 of one session a message",
+    cleanup="delete",
+    retention=timedelta(days=7),
+)
+MESSAGES = Topic(
+    name="agent.messages.v1", key="thread_id", carries="MessagePosted", cleanup="delete", retention=timedelta(days=7)
+)
+SIGNALS = Topic(
+    name="agent.signals.v1",
+    key="thread_id",
+    carries="OutcomeSignalled",
+    cleanup="delete",
+    retention=timedelta(days=30),
+)
+RECALL_EVENTS = Topic(
+    name="recall.events.v1", key="recall_id", carries="RecallEvent revisions", cleanup="compact", retention=None
+)
+TRAJECTORIES = Topic(
+    name="recall.trajectories.v1",
+    key="trajectory_id",
+    carries="TaskTrajectory revisions",
+    cleanup="compact",
+    retention=None,
+)
+DOCUMENTS = Topic(
+    name="memory.documents.v1",
+    key="anchor",
+    carries="DocumentIndexed; a tombstone says the document is gone",
+    cleanup="compact",
+    retention=None,
+)
+ANCHOR_PRIORS = Topic(
+    name="recall.anchor-priors.v1",
+    key="anchor",
+    carries="AnchorPrior; a tombstone withdraws it",
+    cleanup="compact",
+    retention=None,
+)
+
+TOPICS: tuple[Topic, ...] = (TOOL_EVENTS, MESSAGES, SIGNALS, RECALL_EVENTS, TRAJECTORIES, DOCUMENTS, ANCHOR_PRIORS)
+"""Every topic that carries events."""
+
+DEAD_LETTER_RETENTION = timedelta(days=30)
