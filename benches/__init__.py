@@ -1,0 +1,1 @@
+"""Benches: one file a bench; they print ratios measured in one run."""

@@ -1,0 +1,94 @@
+"""Every setting of Trodden, read once from `TRODDEN_*` variables.
+
+Source of defaults: the specification where it gives one, else the measured facts named beside the field.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from streams.errors import ConfigError
+
+
+class Settings(BaseSettings):
+    """What an operator may set; the name of the variable is `TRODDEN_` and the field's name in capitals."""
+
+    model_config = SettingsConfigDict(env_prefix="TRODDEN_", frozen=True, extra="ignore", use_attribute_docstrings=True)
+
+    data: Path = Path("~/.trodden")
+    """Folder of everything Trodden keeps: Parquet tables, catalog.duckdb, the search store, the import ledger."""
+    broker: str = ""
+    """Empty: the embedded broker, started and stopped with the command. `kafka`: a managed single-node
+    Apache Kafka (Java 17 or newer). `host:port[,host:port]`: yours."""
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    """How clients speak to the broker."""
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
+    """SASL mechanism, used with the two SASL protocols."""
+    sasl_username: str = ""
+    """SASL user."""
+    sasl_password: SecretStr = SecretStr("")
+    """SASL password; never logged."""
+    ssl_cafile: Path | None = None
+    """PEM file with the certificate authorities to trust; empty trusts the system's."""
+    partitions: int = Field(default=4, ge=1, le=1024)
+    """Partitions of a topic at its creation. Growing it later moves keys: see docs/guides/streams.md."""
+    flush_rows: int = Field(default=5000, ge=1)
+    """Rows of a table that the sink lands at the latest."""
+    flush_seconds: float = Field(default=5.0, gt=0)
+    """Seconds after which the sink lands what it holds."""
+    idle_minutes: float = Field(default=1440.0, gt=0)
+    """Event time without a call after which an invocation without an end is closed."""
+    rerank: Literal["off", "shadow", "on"] = "off"
+    """Whether consumption priors change the order of search results, are only logged, or are not used."""
+    estimator: Literal["spec", "calibrated"] = "spec"
+    """Which of the two estimators ranks; the other one is logged in shadow."""
+    embeddings: str = "off"
+    """Embedding provider: `off`, `bundled`, `http:URL`, or `onnx-dir:PATH`."""
+    claude_config_dir: Path = Path("~/.claude")
+    """Where Claude Code keeps its transcripts (`projects/` below it)."""
+    host: str = "127.0.0.1"
+    """Address that the Hub and the API listen on."""
+    port: int = Field(default=8420, ge=0, le=65535)
+    """Port of the Hub and the API; 0 picks a free one."""
+    token: SecretStr = SecretStr("")
+    """Bearer token of the API; required unless `host` is a loopback address."""
+    metrics_port: int = Field(default=0, ge=0, le=65535)
+    """First port of the roles' `/metrics` and `/healthz`; 0 serves none."""
+
+    @property
+    def data_dir(self) -> Path:
+        """The data folder as an absolute path."""
+        return self.data.expanduser().resolve()
+
+    @property
+    def tables_dir(self) -> Path:
+        """Parquet tables."""
+        return self.data_dir / "tables"
+
+    @property
+    def memory_dir(self) -> Path:
+        """The search store: index.sqlite and state.sqlite."""
+        return self.data_dir / "memory"
+
+    @property
+    def ledger_path(self) -> Path:
+        """What has been published by imports."""
+        return self.data_dir / "ledger.sqlite"
+
+
+def load(**overrides: object) -> Settings:
+    """Read the settings; `overrides` (from command-line options) win over the environment, None is no override.
+
+    Raises:
+        ConfigError: naming the variable, what was expected and what came.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)  # type: ignore[arg-type]  # pydantic validates what the options gave
+    except ValidationError as error:
+        lines = [f"TRODDEN_{str(e['loc'][0]).upper()}: {e['msg']}, got {e['input']!r}" for e in error.errors()]
+        raise ConfigError("; ".join(lines)) from None
