@@ -94,6 +94,14 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Interleaving team that placed it: `a`, `b`, or null."""
 
 
+class PreviewItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A glimpse of one result, for an answer too large to show."""
+
+    title: str = ""
+    anchor: str = ""
+    snippet: str = ""
+
+
 class RecallOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a search tool says of one search: the machine-readable sidecar."""
 
@@ -123,6 +131,11 @@ class RecallOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     ranker_mode: Literal["off", "shadow", "on", "interleave"] | None = None
     priors_as_of: datetime | None = None
     result_set_id: str | None = None
+    preview_items: tuple[PreviewItem, ...] = ()
+    """At most five; an `overflow` needs one of them or an `artifact_ref`."""
+    artifact_ref: str | None = None
+    """Where the whole answer lies when it was too large to show."""
+    read_next_hint: str | None = None
 
 
 class Grade(StrEnum):
