@@ -1,4 +1,4 @@
-"""Child processes that never outlive us: started apart from the terminal, stopped in order, killed with their parent."""
+"""Child processes that never outlive us: apart from the terminal, stopped in order, killed with their parent."""
 
 from __future__ import annotations
 

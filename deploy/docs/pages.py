@@ -1,0 +1,120 @@
+"""One function a page: each returns the whole text of a generated page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from deploy.cli.main import COMMANDS, build
+from deploy.docs.fields import field_docs, first_line, table
+from deploy.settings import Settings
+from streams import events, recall
+from streams.topics import MAX_EVENTS_PER_MESSAGE, TOPICS
+
+HEAD = "<!-- written by `make docs`; edit the code instead -->\n"
+
+EVENT_SHAPES: tuple[type, ...] = (
+    events.EventBase,
+    events.InvocationStarted,
+    events.ToolCalled,
+    events.InvocationEnded,
+    events.MessagePosted,
+    events.OutcomeSignalled,
+    events.DocumentIndexed,
+    events.Source,
+    events.TokenCost,
+    events.Usage,
+    events.Touch,
+    recall.RecallOutcome,
+    recall.Candidate,
+    recall.DocRef,
+    recall.ThreadRef,
+    recall.SessionRef,
+    recall.InvocationRef,
+    recall.PassageRef,
+    recall.UrlRef,
+    recall.RecallEvent,
+    recall.Consumption,
+    recall.TaskTrajectory,
+    recall.Step,
+    recall.VerificationSignal,
+    recall.AnchorPrior,
+    recall.SpecPrior,
+    recall.CalibratedPrior,
+)
+
+
+def events_page() -> str:
+    """Return docs/events.md: the topics and every shape that travels on them."""
+    topics = "\n".join(
+        f"| `{t.name}` | `{t.key}` | {t.carries} | {t.cleanup}{f', {t.retention.days} d' if t.retention else ''} |"
+        for t in TOPICS
+    )
+    shapes = "\n\n".join(f"## {shape.__name__}\n\n{first_line(shape)}\n\n{table(shape)}" for shape in EVENT_SHAPES)
+    return (
+        f"{HEAD}# Topics and events\n\n"
+        "A message value is JSON, one object a line; "
+        f"the `agent.*` topics carry 1 to {MAX_EVENTS_PER_MESSAGE} events a message.\n"
+        "What cannot be read goes to `<topic>.dead` with its reason and position.\n\n"
+        f"| topic | key | what | cleanup |\n|---|---|---|---|\n{topics}\n\n{shapes}\n"
+    )
+
+
+def settings_page() -> str:
+    """Return docs/settings.md: every variable, its type and default."""
+    rows = "\n".join(
+        f"| `TRODDEN_{f.name.upper()}` | `{_cell(f.type)}` | `{_cell(_shown(f.name))}` | {_cell(f.text)} |"
+        for f in field_docs(Settings)
+        if f.name in Settings.model_fields
+    )
+    return (
+        f"{HEAD}# Settings\n\nRead once at start, from the environment.\n\n"
+        f"| variable | type | default | |\n|---|---|---|---|\n{rows}\n"
+    )
+
+
+def cli_page() -> str:
+    """Return docs/cli.md: every command with its arguments and options."""
+    parts = []
+    for command in COMMANDS:
+        group = typer.main.get_command(build([command]))
+        parts.append(_command(f"trodden {command.name}", _children(group)[command.name]))
+    return f"{HEAD}# Command line\n\n" + "\n".join(parts)
+
+
+def _children(command: Any) -> dict[str, Any]:
+    return getattr(command, "commands", {})
+
+
+def _command(name: str, command: Any) -> str:
+    text = [f"## {name}", "", (command.help or "").strip(), ""]
+    if children := _children(command):
+        return "\n".join([*text, *(_command(f"{name} {sub}", child) for sub, child in children.items())])
+    rows = []
+    for parameter in command.params:
+        flags = ", ".join(f"`{flag}`" for flag in (*parameter.opts, *parameter.secondary_opts))
+        if parameter.param_type_name == "argument":
+            flags = f"`{parameter.human_readable_name}`"
+        rows.append(f"| {flags} | {_cell(' '.join((getattr(parameter, 'help', '') or '').split()))} |")
+    if rows:
+        text += ["| option | |", "|---|---|", *rows, ""]
+    return "\n".join(text)
+
+
+def _shown(name: str) -> str:
+    default = Settings.model_fields[name].default
+    return str(default.get_secret_value() if hasattr(default, "get_secret_value") else default)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "events.md": events_page,
+    "settings.md": settings_page,
+    "cli.md": cli_page,
+}
+"""File name below docs/ -> the function that writes it."""
