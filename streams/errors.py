@@ -3,6 +3,7 @@
 TroddenError
 ├── TransientError          the world is not ready: retry with backoff, do not commit
 │   ├── BrokerUnavailable   the broker did not answer in time
+│   ├── PartitionLost       another member of the group owns the partition by now
 │   └── StorageUnavailable  the disk or object store refused a write
 └── TerminalError           retrying cannot help: dead-letter with reason and position
     ├── DecodeError         bytes that are no event of ours
@@ -27,6 +28,10 @@ class TransientError(TroddenError):
 
 class BrokerUnavailable(TransientError):
     """The broker did not answer within its deadline."""
+
+
+class PartitionLost(TransientError):
+    """A partition moved to another member: drop what is held of it; its owner reads it again."""
 
 
 class StorageUnavailable(TransientError):

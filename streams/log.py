@@ -58,12 +58,25 @@ class Emitter(Protocol):
 class Consumer(Protocol):
     """Reads messages of its topics in offset order, as one member of a group."""
 
+    @property
+    def assignment(self) -> frozenset[Partition]:
+        """The partitions that this member reads at present."""
+        ...
+
     async def poll(self, *, max_records: int = 500, timeout_s: float = 1.0) -> list[Record]:
         """Return the next records, in order within each partition; empty when none came in time."""
         ...
 
     async def commit(self, offsets: Mapping[Partition, int]) -> None:
-        """Store the next offset to read for each partition. Never goes back on its own."""
+        """Store the next offset to read for each partition. Never goes back on its own.
+
+        Raises:
+            PartitionLost: when a partition belongs to another member by now: drop its state, it is read again.
+        """
+        ...
+
+    async def lag(self) -> Mapping[Partition, int]:
+        """Return records yet to read by partition, for those that have been fetched from: no guess for the rest."""
         ...
 
     async def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -78,3 +79,36 @@ TOPICS: tuple[Topic, ...] = (TOOL_EVENTS, MESSAGES, SIGNALS, RECALL_EVENTS, TRAJ
 """Every topic that carries events."""
 
 DEAD_LETTER_RETENTION = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSpec:
+    """What a broker is asked for when a topic is created."""
+
+    name: str
+    partitions: int
+    configs: Mapping[str, str]
+    """Kafka's own names and values."""
+
+
+def specs(topics: Iterable[Topic] = TOPICS, *, partitions: int | None = None) -> list[TopicSpec]:
+    """Return what to create for these topics and for their dead letters; `partitions` overrides every number."""
+    return [
+        spec
+        for topic in topics
+        for spec in (
+            TopicSpec(name=topic.name, partitions=partitions or topic.partitions, configs=_configs(topic)),
+            TopicSpec(name=topic.dead, partitions=partitions or topic.partitions, configs=_DEAD_CONFIGS),
+        )
+    ]
+
+
+def _milliseconds(time: timedelta | None) -> str:
+    return "-1" if time is None else str(time // timedelta(milliseconds=1))
+
+
+def _configs(topic: Topic) -> dict[str, str]:
+    return {"cleanup.policy": topic.cleanup, "retention.ms": _milliseconds(topic.retention)}
+
+
+_DEAD_CONFIGS = {"cleanup.policy": "delete", "retention.ms": _milliseconds(DEAD_LETTER_RETENTION)}

@@ -1,0 +1,147 @@
+"""How every Kafka client of ours reaches the broker: one address, one set of credentials, one error tree."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from aiokafka import errors as kafka
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from streams.errors import BrokerUnavailable, ConfigError, TroddenError
+from streams.topics import TOPICS, TopicSpec, specs
+
+SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """Address and credentials of a broker; the same value serves Faust, aiokafka and the admin client."""
+
+    bootstrap: str
+    """`host:port[,host:port]`."""
+    security_protocol: SecurityProtocol = "PLAINTEXT"
+    sasl_mechanism: SaslMechanism = "PLAIN"
+    sasl_username: str = ""
+    sasl_password: str = field(default="", repr=False)
+    ssl_cafile: str | None = None
+    """PEM file of the authorities to trust; null trusts the system's."""
+    session_timeout_s: float = 6.0
+    """A member that says nothing for so long leaves its group; brokers of tests allow less than real ones."""
+
+    @property
+    def encrypted(self) -> bool:
+        """Tell whether the connection uses TLS."""
+        return self.security_protocol in ("SSL", "SASL_SSL")
+
+    @property
+    def authenticated(self) -> bool:
+        """Tell whether the connection uses SASL."""
+        return self.security_protocol in ("SASL_PLAINTEXT", "SASL_SSL")
+
+    def options(self) -> dict[str, Any]:
+        """Return the keyword arguments that every aiokafka client takes."""
+        options: dict[str, Any] = {
+            "bootstrap_servers": self.bootstrap,
+            "security_protocol": self.security_protocol,
+        }
+        if self.encrypted:
+            options["ssl_context"] = self.ssl_context()
+        if self.authenticated:
+            options |= {
+                "sasl_mechanism": self.sasl_mechanism,
+                "sasl_plain_username": self.sasl_username,
+                "sasl_plain_password": self.sasl_password,
+            }
+        return options
+
+    def ssl_context(self) -> ssl.SSLContext:
+        """Return a client context that checks the broker's certificate and host name.
+
+        Raises:
+            ConfigError: when the file of authorities cannot be used.
+        """
+        try:
+            return ssl.create_default_context(cafile=self.ssl_cafile)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(f"ssl_cafile: expected a readable PEM file, got {self.ssl_cafile!r}: {error}") from error
+
+
+_CONFIG_FAULTS = (
+    kafka.AuthenticationFailedError,
+    kafka.SaslAuthenticationFailed,
+    kafka.UnsupportedSaslMechanismError,
+    kafka.TopicAuthorizationFailedError,
+    kafka.GroupAuthorizationFailedError,
+    kafka.ClusterAuthorizationFailedError,
+)
+
+
+def translated(error: BaseException, doing: str) -> TroddenError:
+    """Return the error of our tree that a client's error means: credentials are terminal, the rest is retried."""
+    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, _CONFIG_FAULTS):
+        return ConfigError(f"{doing}: the broker refused our credentials or rights: {reason}")
+    return BrokerUnavailable(f"{doing}: expected the broker's acknowledgement, got {reason}")
+
+
+_TOPIC_EXISTS = 36
+"""Source: Kafka protocol, error codes."""
+
+
+async def ensure_topics(connection: Connection, *, partitions: int | None = None, wait_s: float = 30.0) -> list[str]:
+    """Create the topics of the catalogue that are missing, dead-letter topics included, and return their names.
+
+    Changes no topic that exists. Waits for a broker that is still starting; `partitions` overrides the
+    catalogue's number for new topics.
+
+    Raises:
+        BrokerUnavailable: when no broker answered within `wait_s`, or a topic was refused for now.
+        ConfigError: when the broker refuses our credentials or rights.
+    """
+    return await create_topics(connection, specs(TOPICS, partitions=partitions), wait_s=wait_s)
+
+
+async def create_topics(connection: Connection, wanted: Sequence[TopicSpec], *, wait_s: float = 30.0) -> list[str]:
+    """Create those of the wanted topics that are missing and return their names; as `ensure_topics`."""
+    admin = await _connected_admin(connection, wait_s)
+    try:
+        existing = set(await admin.list_topics())
+        missing = [spec for spec in wanted if spec.name not in existing]
+        if missing:
+            await _create(admin, missing)
+        return [spec.name for spec in missing]
+    except (kafka.KafkaError, OSError) as error:
+        raise translated(error, "creating topics") from error
+    finally:
+        await admin.close()
+
+
+async def _create(admin: AIOKafkaAdminClient, missing: Sequence[TopicSpec]) -> None:
+    replicas = min(3, len(admin._client.cluster.brokers()) or 1)
+    response = await admin.create_topics(
+        [NewTopic(spec.name, spec.partitions, replicas, topic_configs=dict(spec.configs)) for spec in missing]
+    )
+    for topic, code, *rest in response.topic_errors:
+        if code not in (0, _TOPIC_EXISTS):
+            raise translated(kafka.for_code(code)(*rest), f"creating {topic}")
+
+
+async def _connected_admin(connection: Connection, wait_s: float) -> AIOKafkaAdminClient:
+    deadline = asyncio.get_running_loop().time() + wait_s
+    while True:
+        admin = AIOKafkaAdminClient(**connection.options(), client_id="trodden")
+        try:
+            await admin.start()
+        except (kafka.KafkaError, OSError) as error:
+            await admin.close()
+            fault = translated(error, f"connecting to {connection.bootstrap}")
+            if isinstance(fault, ConfigError) or asyncio.get_running_loop().time() > deadline:
+                raise fault from error
+            await asyncio.sleep(0.1)
+        else:
+            return admin

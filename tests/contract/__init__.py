@@ -1,0 +1,1 @@
+"""One suite over every log that we ship or support: in memory, embedded, Apache Kafka."""
