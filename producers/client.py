@@ -1,0 +1,61 @@
+"""Publishes tool events and dead letters to the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from producers.lines import Problem
+from streams import codec
+from streams.events import ToolEvent
+from streams.log import Emitter
+from streams.topics import MAX_MESSAGE_BYTES, TOOL_EVENTS
+
+
+class Publisher:
+    """Writes events in messages of up to 100 of one root session, and what is no event to the dead letters."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self._emitter = emitter
+
+    async def publish(self, events: Sequence[ToolEvent]) -> int:
+        """Append the events, keyed by root session, in order within each; return the number of messages.
+
+        Returns once the broker has acknowledged all of them. Publishing again is harmless: the ids are the same.
+
+        Raises:
+            BrokerUnavailable: when some message was not acknowledged; publish all of them again.
+        """
+        sessions: dict[str, list[ToolEvent]] = {}
+        for event in events:
+            sessions.setdefault(event.root_session_id, []).append(event)
+        messages: list[tuple[str, bytes | None]] = [
+            (root, value) for root, own in sessions.items() for value in codec.batches(own)
+        ]
+        if messages:
+            await self._emitter.emit_all(TOOL_EVENTS.name, messages)
+        return len(messages)
+
+    async def dead_letter(self, problems: Iterable[Problem], *, adapter: str) -> int:
+        """Append what could not be translated, with its bytes, place and reason; return how many.
+
+        Raises:
+            BrokerUnavailable: as `publish`.
+        """
+        count = 0
+        for problem in problems:
+            headers = {
+                "stage": problem.stage.encode(),
+                "reason": problem.reason[:1000].encode("utf-8", "replace"),
+                "adapter": adapter.encode(),
+                "uri": problem.uri.encode("utf-8", "replace"),
+                "line": str(problem.line).encode(),
+                "offset": str(problem.offset).encode(),
+            }
+            value = problem.raw[:MAX_MESSAGE_BYTES]
+            await self._emitter.emit(TOOL_EVENTS.dead, key=problem.uri, value=value, headers=headers)
+            count += 1
+        return count
+
+    async def close(self) -> None:
+        """Flush and disconnect."""
+        await self._emitter.close()

@@ -1,0 +1,250 @@
+"""Imports session files: finds them, translates them lineage by lineage, publishes what is new, and reports.
+
+It may be stopped anywhere: what the broker has acknowledged stands in the ledger, the rest is done by the next run.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from producers import lineage
+from producers.adapters import adapter_for
+from producers.client import Publisher
+from producers.identity import event_id
+from producers.lines import ByteSource, Problem
+from producers.report import FileReport, ImportReport, file_reports
+from producers.store import Ledger
+from producers.translation import Adapter, SourceFile
+from streams.events import ToolCalled, ToolEvent
+
+HEAD_BYTES = 64 * 1024
+"""What is read of a file to know its kind, its session and when it begins."""
+
+MAPPED_BYTES = 8 * 1024 * 1024
+"""Larger files are mapped instead of read."""
+
+BATCH_EVENTS = 4_000
+"""Events that are published and recorded together: one flush of the ledger costs some milliseconds."""
+
+SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".traj"})
+"""Files of a folder that are looked at; a file named outright is looked at whatever its name."""
+
+_TIMESTAMP = re.compile(rb'"(?:timestamp|occurred_at)"\s*:\s*"([0-9T:.+Z-]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an import is."""
+
+    files_done: int
+    files: int
+    events: int
+    published: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    path: Path
+    uri: str
+    adapter: Adapter
+    lineage: str
+    begins: bytes
+    fingerprint: str
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What waits to be published and recorded together."""
+
+    events: list[ToolEvent] = field(default_factory=list)
+    fresh: set[str] = field(default_factory=set)
+    dead: list[tuple[str, Problem]] = field(default_factory=list)
+    owners: dict[str, lineage.Owner] = field(default_factory=dict)
+    files: list[tuple[str, str, FileReport]] = field(default_factory=list)
+
+
+async def import_paths(
+    paths: Sequence[Path],
+    publisher: Publisher,
+    ledger: Ledger,
+    progress: Callable[[Progress], None] = lambda _: None,
+    *,
+    again: bool = False,
+) -> ImportReport:
+    """Publish what is new in these files and folders.
+
+    Args:
+        paths: Files are read whatever their name, folders are searched for session files.
+        publisher: Where the events go.
+        ledger: What stands on the log already.
+        progress: Called after every lineage of files.
+        again: Publish everything once more, for a log that has lost it; the ids stay the same.
+
+    Raises:
+        BrokerUnavailable: when the broker is away; what it had acknowledged is recorded, run again for the rest.
+    """
+    unread: dict[str, str] = {}
+    groups = _lineages(_found(paths, unread))
+    run = _Import(publisher, ledger, again=again)
+    total, done = sum(len(group) for group in groups), 0
+    for group in groups:
+        await run.add(group, unread)
+        done += len(group)
+        progress(Progress(done, total, run.events, run.published))
+    await run.flush()
+    progress(Progress(done, total, run.events, run.published))
+    return ImportReport(
+        files=tuple(run.reports),
+        unread=unread,
+        published=run.published,
+        republished=run.republished,
+        dead_lettered=run.dead_lettered,
+    )
+
+
+class _Import:
+    """One run of an import."""
+
+    def __init__(self, publisher: Publisher, ledger: Ledger, *, again: bool) -> None:
+        self._publisher, self._ledger, self._again = publisher, ledger, again
+        self._batch = _Batch()
+        self.reports: list[FileReport] = []
+        self.events = self.published = self.republished = self.dead_lettered = 0
+
+    async def add(self, group: Sequence[_Found], unread: dict[str, str]) -> None:
+        """Take in the files of one lineage."""
+        known = None if self._again else self._ledger.reports([(item.uri, item.fingerprint) for item in group])
+        if known is not None:
+            self.reports += [replace(report, published=0, dead_lettered=0) for report in known]
+            self.events += sum(report.events for report in known)
+            return
+        sources = [source for item in group if (source := _read(item, unread)) is not None]
+        if not sources:
+            return
+        adapter = group[0].adapter
+        translation = adapter.translate(sources)
+        plan = self._plan(translation.events)
+        dead = self._new_dead(adapter.name, [p for p in translation.problems if p.kind == "dead"])
+        reports = [_published(report, plan, dead) for report in file_reports(adapter.name, translation)]
+        self._hold(group, adapter.name, plan, dead, reports)
+        self.reports += reports
+        self.events += len(translation.events)
+        if len(self._batch.events) >= BATCH_EVENTS:
+            await self.flush()
+
+    def _plan(self, events: Sequence[ToolEvent]) -> lineage.Plan:
+        keys = [lineage.call_key(event) for event in events if isinstance(event, ToolCalled)]
+        owners = self._ledger.owners(keys) | {key: self._batch.owners[key] for key in keys if key in self._batch.owners}
+        ids = [event.event_id for event in events]
+        published = frozenset() if self._again else self._ledger.published(ids)
+        return lineage.plan(events, published=published | (self._batch.fresh & set(ids)), owners=owners)
+
+    def _new_dead(self, adapter: str, problems: Sequence[Problem]) -> dict[str, Problem]:
+        found = {event_id("dead", adapter, problem.uri, problem.raw.hex()): problem for problem in problems}
+        known = frozenset() if self._again else self._ledger.published(found)
+        return {key: problem for key, problem in found.items() if key not in known and key not in self._batch.fresh}
+
+    def _hold(
+        self,
+        group: Sequence[_Found],
+        adapter: str,
+        plan: lineage.Plan,
+        dead: dict[str, Problem],
+        reports: Sequence[FileReport],
+    ) -> None:
+        batch = self._batch
+        batch.events += plan.events
+        batch.fresh |= plan.fresh | dead.keys()
+        batch.dead += [(adapter, problem) for problem in dead.values()]
+        for event in plan.events:
+            if isinstance(event, ToolCalled):
+                owner = lineage.Owner(event.invocation_id, event.root_session_id)
+                batch.owners.setdefault(lineage.call_key(event), owner)
+        prints = {item.uri: item.fingerprint for item in group}
+        batch.files += [(report.path, prints[report.path], report) for report in reports]
+
+    async def flush(self) -> None:
+        """Publish and record what waits."""
+        batch = self._batch
+        await self._publisher.publish(batch.events)
+        for adapter, problem in batch.dead:
+            await self._publisher.dead_letter([problem], adapter=adapter)
+        self._ledger.record(event_ids=batch.fresh, owners=batch.owners, files=batch.files)
+        fresh = sum(event.event_id in batch.fresh for event in batch.events)
+        self.published += fresh
+        self.republished += len(batch.events) - fresh
+        self.dead_lettered += len(batch.dead)
+        self._batch = _Batch()
+
+
+def _published(report: FileReport, plan: lineage.Plan, dead: dict[str, Problem]) -> FileReport:
+    fresh = sum(event.event_id in plan.fresh and event.source.uri == report.path for event in plan.events)
+    return replace(report, published=fresh, dead_lettered=sum(problem.uri == report.path for problem in dead.values()))
+
+
+def _found(paths: Sequence[Path], unread: dict[str, str]) -> Iterator[_Found]:
+    seen: set[Path] = set()
+    for named in paths:
+        for path in _files(named, unread):
+            if path in seen:
+                continue
+            seen.add(path)
+            try:
+                stat = path.stat()
+                with path.open("rb") as file:
+                    head = file.read(HEAD_BYTES)
+            except OSError as error:
+                unread[str(path)] = f"cannot be read: {error.strerror or error}"
+                continue
+            adapter = adapter_for(path.name, head)
+            if adapter is None:
+                unread[str(path)] = "empty file" if not head else "no adapter recognises it"
+                continue
+            first = _TIMESTAMP.search(head)
+            yield _Found(
+                path=path,
+                uri=str(path),
+                adapter=adapter,
+                lineage=adapter.lineage(str(path), head),
+                begins=first.group(1) if first else b"~",
+                fingerprint=f"{stat.st_size}:{stat.st_mtime_ns}",
+            )
+
+
+def _files(named: Path, unread: dict[str, str]) -> list[Path]:
+    if named.is_file():
+        return [named]
+    if not named.is_dir():
+        unread[str(named)] = "expected a file or a folder, found nothing there"
+        return []
+    inside = sorted(path for path in named.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+    if not inside:
+        unread[str(named)] = f"expected session files ({', '.join(sorted(SUFFIXES))}) in this folder, found none"
+    return inside
+
+
+def _lineages(found: Iterator[_Found]) -> list[list[_Found]]:
+    """Files by lineage, the lineage that begins first in front: the first owner of a copied call is its true one."""
+    groups: dict[tuple[str, str], list[_Found]] = {}
+    for item in found:
+        groups.setdefault((item.adapter.name, item.lineage), []).append(item)
+    return sorted(groups.values(), key=lambda group: min((item.begins, item.uri) for item in group))
+
+
+def _read(item: _Found, unread: dict[str, str]) -> SourceFile | None:
+    try:
+        return SourceFile(item.uri, _bytes(item.path))
+    except OSError as error:
+        unread[item.uri] = f"cannot be read: {error.strerror or error}"
+        return None
+
+
+def _bytes(path: Path) -> ByteSource:
+    with path.open("rb") as file:
+        if path.stat().st_size <= MAPPED_BYTES:
+            return file.read()
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

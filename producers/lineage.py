@@ -1,0 +1,97 @@
+"""Which events of a translation go to the log: each invocation once, to the session that it first happened in.
+
+A resumed or forked session copies its parent's history into a new file. The copied calls keep their ids, so that the
+first owner of a call id owns it for good; what follows them in the copy belongs to the owner's lineage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from producers import identity
+from streams.events import InvocationEnded, InvocationId, SessionId, ToolCalled, ToolEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Where a call was first seen."""
+
+    invocation_id: str
+    root_session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to publish of one lineage."""
+
+    events: tuple[ToolEvent, ...]
+    """Every event of each invocation of which something is new, so that a reader with an empty memory sees it whole."""
+    fresh: frozenset[str]
+    """Ids of those that were never published."""
+    repeated: int
+    """Calls that another session owns."""
+
+
+def call_key(event: ToolCalled) -> str:
+    """Return what names a call in every copy and every source of it."""
+    scope, _ = identity.call_scope(event.tool_use_id, event.session_id)
+    return f"{event.runtime}|{scope}|{event.tool_use_id}"
+
+
+def plan(events: Sequence[ToolEvent], *, published: frozenset[str], owners: Mapping[str, Owner]) -> Plan:
+    """Return what of these events to publish.
+
+    Args:
+        events: One lineage's events, by invocation.
+        published: Ids of those of them that stand on the log already.
+        owners: Call key -> owner, of those calls that stand on the log already.
+    """
+    root = _root(events, owners)
+    kept: list[ToolEvent] = []
+    fresh: set[str] = set()
+    repeated = 0
+    for own in _by_invocation(events).values():
+        calls = [event for event in own if isinstance(event, ToolCalled)]
+        copied = {event.event_id for event in calls if _is_copy(event, owners)}
+        repeated += len(copied)
+        if calls and len(copied) == len(calls):
+            continue
+        rest = [_settled(event, root, len(copied)) for event in own if event.event_id not in copied]
+        new = {event.event_id for event in rest} - published
+        if new:
+            kept += rest
+            fresh |= new
+    return Plan(tuple(kept), frozenset(fresh), repeated)
+
+
+def _is_copy(event: ToolCalled, owners: Mapping[str, Owner]) -> bool:
+    owner = owners.get(call_key(event))
+    return owner is not None and owner.invocation_id != event.invocation_id
+
+
+def _root(events: Sequence[ToolEvent], owners: Mapping[str, Owner]) -> str | None:
+    """The lineage's first session: the root of whoever owns the first call that was copied."""
+    for event in events:
+        owner = owners.get(call_key(event)) if isinstance(event, ToolCalled) else None
+        if owner is not None:
+            return owner.root_session_id
+    return None
+
+
+def _settled(event: ToolEvent, root: str | None, copied: int) -> ToolEvent:
+    """The event with its lineage's root, and an end that counts only the calls that were not copied."""
+    if isinstance(event, InvocationEnded) and event.calls is not None and copied:
+        event = msgspec.structs.replace(event, calls=event.calls - copied)
+    if root is None or event.root_session_id == root:
+        return event
+    return msgspec.structs.replace(event, root_session_id=SessionId(root))
+
+
+def _by_invocation(events: Sequence[ToolEvent]) -> dict[InvocationId, list[ToolEvent]]:
+    grouped: dict[InvocationId, list[ToolEvent]] = {}
+    for event in events:
+        grouped.setdefault(event.invocation_id, []).append(event)
+    return grouped

@@ -1,0 +1,101 @@
+"""What a search showed, as a `RecallOutcome`: from the sidecar where there is one, else by the tool's own form.
+
+Candidates are read from the text that the model saw, which is what it could open.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from producers import memory_servers
+from producers.redact import MAX_STRING_CHARS, cut, redact_text
+from producers.tools import RECALL_TOOLS
+from streams import foreign, outcome
+from streams.events import Surface, ToolStatus
+from streams.recall import RecallOutcome, ResultStatus
+
+if TYPE_CHECKING:
+    from producers.calls import Observed
+
+_JSON = json.JSONDecoder()
+_CODE_SEARCHES = ("Grep", "Glob")
+_QUERY_KEYS = {"Grep": "pattern", "Glob": "pattern", "WebSearch": "query", "graph_resolve": "query"}
+
+
+def outcome_of(tool: str, seen: Observed, *, text: str, status: ToolStatus) -> RecallOutcome | None:
+    """Return what a search call showed, or null when the call is no search."""
+    surface = surface_of(tool, seen.name)
+    if surface is None:
+        return foreign.candidates_from_shell(_command(seen), text, seen.cwd) if _ran(tool, status) else None
+    query = _query(tool, seen)
+    if status is not ToolStatus.OK:
+        unmerged = seen.text is None
+        shown = RecallOutcome(result_status=ResultStatus.RESULT_UNMERGED if unmerged else ResultStatus.ERROR)
+    else:
+        shown = _shown(tool, seen, text, query)
+    return msgspec.structs.replace(shown, surface=surface.value, query=_safe(shown.query or query))
+
+
+def surface_of(tool: str, raw: str) -> Surface | None:
+    """Return where a tool searches, or null when it is no search."""
+    if tool in RECALL_TOOLS or memory_servers.query_of(raw, {}) is not None:
+        return Surface.MEMORY
+    if tool in _CODE_SEARCHES:
+        return Surface.CODE_SEARCH
+    return Surface.WEB_SEARCH if tool == "WebSearch" else None
+
+
+def _shown(tool: str, seen: Observed, text: str, query: str) -> RecallOutcome:
+    if tool == "Grep":
+        return foreign.candidates_from_grep(text, seen.input, seen.cwd)
+    if tool == "Glob":
+        return foreign.candidates_from_paths(_glob_paths(seen, text), seen.cwd)
+    if tool == "WebSearch":
+        return foreign.candidates_from_web(_web_results(seen, text), query)
+    said = outcome.from_structured(seen.structured)
+    return said if said is not None else foreign.read_result(text, merged=True, ours=tool in RECALL_TOOLS, query=query)
+
+
+def _glob_paths(seen: Observed, text: str) -> list[str]:
+    told = seen.structured.get("filenames") if isinstance(seen.structured, dict) else None
+    if isinstance(told, list):
+        return [name for name in told if isinstance(name, str)]
+    return [line for line in text.splitlines() if "/" in line or "\\" in line or "." in line.strip("(). ")]
+
+
+def _web_results(seen: Observed, text: str) -> list[Any]:
+    told = seen.structured.get("results") if isinstance(seen.structured, dict) else None
+    if isinstance(told, list):
+        return told
+    start = text.find("Links: [")
+    if start < 0:
+        return []
+    try:
+        links, _ = _JSON.raw_decode(text, start + len("Links: "))
+    except (ValueError, RecursionError):
+        return []
+    return links if isinstance(links, list) else []
+
+
+def _query(tool: str, seen: Observed) -> str:
+    foreign_query = memory_servers.query_of(seen.name, seen.input)
+    if foreign_query is not None:
+        return foreign_query
+    value = seen.input.get(_QUERY_KEYS.get(tool, "query"))
+    return value if isinstance(value, str) else ""
+
+
+def _safe(query: str) -> str:
+    return redact_text(cut(query, MAX_STRING_CHARS))
+
+
+def _ran(tool: str, status: ToolStatus) -> bool:
+    return tool == "Bash" and status is ToolStatus.OK
+
+
+def _command(seen: Observed) -> str:
+    command = seen.input.get("command")
+    return command if isinstance(command, str) else ""

@@ -1,0 +1,102 @@
+"""Imports: what is new is published once, and the report tells what was read."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from producers.client import Publisher
+from producers.job import import_paths
+from producers.report import ImportReport
+from producers.store import Ledger
+from streams import codec
+from streams.testing import LocalLog
+from streams.topics import TOOL_EVENTS
+from tests.producers.claude import READ_OF_A_HIT, SESSION, call, prompt, result, transcript
+
+
+def _import(log: LocalLog, data: Path, *paths: Path, again: bool = False) -> ImportReport:
+    ledger = Ledger(data / "ledger.sqlite")
+    try:
+        return asyncio.run(import_paths(paths, Publisher(log.emitter()), ledger, again=again))
+    finally:
+        ledger.close()
+
+
+def _ids(log: LocalLog) -> list[str]:
+    values = [record.value or b"" for record in log.records(TOOL_EVENTS.name)]
+    return [event.event_id for value in values for event in codec.decode(value)[0]]
+
+
+def test_a_second_import_publishes_nothing_and_reports_the_same(tmp_path: Path) -> None:
+    log, file = LocalLog(), tmp_path / "in" / f"{SESSION}.jsonl"
+    file.parent.mkdir()
+    file.write_bytes(transcript(READ_OF_A_HIT))
+
+    first = _import(log, tmp_path, file.parent)
+    second = _import(log, tmp_path, file.parent)
+
+    assert (first.published, second.published) == (4, 0)
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert (second.files[0].reads, second.files[0].reads_on_hits) == (1, 1)
+    assert len(_ids(log)) == 4
+
+
+def test_a_session_that_went_on_is_published_whole_but_only_its_new_events_count(tmp_path: Path) -> None:
+    log, file = LocalLog(), tmp_path / f"{SESSION}.jsonl"
+    file.write_bytes(transcript(READ_OF_A_HIT))
+    _import(log, tmp_path, file)
+    more = (call("toolu_03", "Bash", {"command": "ls"}, at="10:00:05"), result("toolu_03", at="10:00:06"))
+    file.write_bytes(transcript([*READ_OF_A_HIT, *more]))
+
+    report = _import(log, tmp_path, file)
+
+    assert (report.published, report.republished) == (2, 3)
+
+
+def test_history_that_a_fork_copied_is_counted_once_and_joins_its_root(tmp_path: Path) -> None:
+    log, fork = LocalLog(), "99999999-2222-4333-8444-555555555555"
+    (tmp_path / f"{SESSION}.jsonl").write_bytes(transcript(READ_OF_A_HIT))
+    copied = [item | {"uuid": f"new-{item['uuid']}", "sessionId": fork} for item in READ_OF_A_HIT]
+    own = [
+        prompt("go on", uuid="p9", sessionId=fork, at="11:00:00"),
+        call("toolu_09", "Bash", {"command": "ls"}, sessionId=fork, at="11:00:01"),
+        result("toolu_09", sessionId=fork, at="11:00:02"),
+    ]
+    (tmp_path / f"{fork}.jsonl").write_bytes(transcript([*copied, *own]))
+
+    report = _import(log, tmp_path, tmp_path)
+
+    assert report.published == 4 + 3
+    assert {record.key for record in log.records(TOOL_EVENTS.name)} == {SESSION.encode()}
+
+
+def test_a_broken_line_goes_to_the_dead_letters_once_and_the_rest_is_read(tmp_path: Path) -> None:
+    log, file = LocalLog(), tmp_path / f"{SESSION}.jsonl"
+    file.write_bytes(transcript(READ_OF_A_HIT[:1]) + b"{broken\n" + transcript(READ_OF_A_HIT[1:]))
+
+    first = _import(log, tmp_path, file)
+    again = _import(log, tmp_path, file)
+
+    assert (first.published, first.dead_lettered, again.dead_lettered) == (4, 1, 0)
+    assert first.files[0].problems[0].startswith("line 2: ")
+    (dead,) = log.records(TOOL_EVENTS.dead)
+    assert dead.value == b"{broken"
+
+
+def test_a_folder_without_sessions_says_so_and_exits_2(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+
+    report = _import(LocalLog(), tmp_path, tmp_path / "in", tmp_path / "nowhere")
+
+    assert report.exit_code == 2
+    assert len(report.unread) == 2
+
+
+def test_a_log_that_lost_everything_gets_everything_again(tmp_path: Path) -> None:
+    log, file = LocalLog(), tmp_path / f"{SESSION}.jsonl"
+    file.write_bytes(transcript(READ_OF_A_HIT))
+    _import(log, tmp_path, file)
+
+    assert _import(log, tmp_path, file, again=True).published == 4
+    assert len(set(_ids(log))) == 4
