@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,7 +28,10 @@ MAPPED_BYTES = 8 * 1024 * 1024
 """Larger files are mapped instead of read."""
 
 BATCH_EVENTS = 4_000
-"""Events that are published and recorded together: one flush of the ledger costs some milliseconds."""
+"""Events that are published together."""
+
+LANDING_EVENTS = 40_000
+"""Events that are published before the ledger waits for them to land: what a killed import does once more."""
 
 SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".traj"})
 """Files of a folder that are looked at; a file named outright is looked at whatever its name."""
@@ -57,12 +60,16 @@ class _Found:
 
 
 @dataclass(slots=True)
-class _Batch:
-    """What waits to be published and recorded together."""
-
+class _Unpublished:
     events: list[ToolEvent] = field(default_factory=list)
-    fresh: set[str] = field(default_factory=set)
     dead: list[tuple[str, Problem]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Unrecorded:
+    """What the ledger does not know yet."""
+
+    fresh: set[str] = field(default_factory=set)
     owners: dict[str, lineage.Owner] = field(default_factory=dict)
     files: list[tuple[str, str, FileReport]] = field(default_factory=list)
 
@@ -74,6 +81,7 @@ async def import_paths(
     progress: Callable[[Progress], None] = lambda _: None,
     *,
     again: bool = False,
+    landed: Callable[[], Awaitable[None]] | None = None,
 ) -> ImportReport:
     """Publish what is new in these files and folders.
 
@@ -83,19 +91,22 @@ async def import_paths(
         ledger: What stands on the log already.
         progress: Called after every lineage of files.
         again: Publish everything once more, for a log that has lost it; the ids stay the same.
+        landed: Returns once everything published so far is on disk. Needed with a broker that forgets: only then is
+            it written down as done. Null for a broker that keeps what it acknowledged.
 
     Raises:
         BrokerUnavailable: when the broker is away; what it had acknowledged is recorded, run again for the rest.
     """
     unread: dict[str, str] = {}
     groups = _lineages(_found(paths, unread))
-    run = _Import(publisher, ledger, again=again)
+    run = _Import(publisher, ledger, again=again, landed=landed)
     total, done = sum(len(group) for group in groups), 0
     for group in groups:
         await run.add(group, unread)
         done += len(group)
         progress(Progress(done, total, run.events, run.published))
-    await run.flush()
+    await run.publish()
+    await run.record()
     progress(Progress(done, total, run.events, run.published))
     return ImportReport(
         files=tuple(run.reports),
@@ -109,9 +120,17 @@ async def import_paths(
 class _Import:
     """One run of an import."""
 
-    def __init__(self, publisher: Publisher, ledger: Ledger, *, again: bool) -> None:
-        self._publisher, self._ledger, self._again = publisher, ledger, again
-        self._batch = _Batch()
+    def __init__(
+        self,
+        publisher: Publisher,
+        ledger: Ledger,
+        *,
+        again: bool,
+        landed: Callable[[], Awaitable[None]] | None,
+    ) -> None:
+        self._publisher, self._ledger, self._again, self._landed = publisher, ledger, again, landed
+        self._waiting = _Unpublished()
+        self._news = _Unrecorded()
         self.reports: list[FileReport] = []
         self.events = self.published = self.republished = self.dead_lettered = 0
 
@@ -133,20 +152,22 @@ class _Import:
         self._hold(group, adapter.name, plan, dead, reports)
         self.reports += reports
         self.events += len(translation.events)
-        if len(self._batch.events) >= BATCH_EVENTS:
-            await self.flush()
+        if len(self._waiting.events) >= BATCH_EVENTS:
+            await self.publish()
+            if self._landed is None or len(self._news.fresh) >= LANDING_EVENTS:
+                await self.record()
 
     def _plan(self, events: Sequence[ToolEvent]) -> lineage.Plan:
         keys = [lineage.call_key(event) for event in events if isinstance(event, ToolCalled)]
-        owners = self._ledger.owners(keys) | {key: self._batch.owners[key] for key in keys if key in self._batch.owners}
+        owners = self._ledger.owners(keys) | {key: self._news.owners[key] for key in keys if key in self._news.owners}
         ids = [event.event_id for event in events]
         published = frozenset() if self._again else self._ledger.published(ids)
-        return lineage.plan(events, published=published | (self._batch.fresh & set(ids)), owners=owners)
+        return lineage.plan(events, published=published | (self._news.fresh & set(ids)), owners=owners)
 
     def _new_dead(self, adapter: str, problems: Sequence[Problem]) -> dict[str, Problem]:
         found = {event_id("dead", adapter, problem.uri, problem.raw.hex()): problem for problem in problems}
         known = frozenset() if self._again else self._ledger.published(found)
-        return {key: problem for key, problem in found.items() if key not in known and key not in self._batch.fresh}
+        return {key: problem for key, problem in found.items() if key not in known and key not in self._news.fresh}
 
     def _hold(
         self,
@@ -156,29 +177,34 @@ class _Import:
         dead: dict[str, Problem],
         reports: Sequence[FileReport],
     ) -> None:
-        batch = self._batch
-        batch.events += plan.events
-        batch.fresh |= plan.fresh | dead.keys()
-        batch.dead += [(adapter, problem) for problem in dead.values()]
+        self._waiting.events += plan.events
+        self._waiting.dead += [(adapter, problem) for problem in dead.values()]
+        self._news.fresh |= plan.fresh | dead.keys()
         for event in plan.events:
             if isinstance(event, ToolCalled):
                 owner = lineage.Owner(event.invocation_id, event.root_session_id)
-                batch.owners.setdefault(lineage.call_key(event), owner)
+                self._news.owners.setdefault(lineage.call_key(event), owner)
         prints = {item.uri: item.fingerprint for item in group}
-        batch.files += [(report.path, prints[report.path], report) for report in reports]
+        self._news.files += [(report.path, prints[report.path], report) for report in reports]
 
-    async def flush(self) -> None:
-        """Publish and record what waits."""
-        batch = self._batch
-        await self._publisher.publish(batch.events)
-        for adapter, problem in batch.dead:
+    async def publish(self) -> None:
+        """Publish what waits."""
+        waiting = self._waiting
+        await self._publisher.publish(waiting.events)
+        for adapter, problem in waiting.dead:
             await self._publisher.dead_letter([problem], adapter=adapter)
-        self._ledger.record(event_ids=batch.fresh, owners=batch.owners, files=batch.files)
-        fresh = sum(event.event_id in batch.fresh for event in batch.events)
+        fresh = sum(event.event_id in self._news.fresh for event in waiting.events)
         self.published += fresh
-        self.republished += len(batch.events) - fresh
-        self.dead_lettered += len(batch.dead)
-        self._batch = _Batch()
+        self.republished += len(waiting.events) - fresh
+        self.dead_lettered += len(waiting.dead)
+        self._waiting = _Unpublished()
+
+    async def record(self) -> None:
+        """Write down what has been published, once it has landed. Nothing may wait to be published."""
+        if self._landed is not None and self._news.fresh:
+            await self._landed()
+        self._ledger.record(event_ids=self._news.fresh, owners=self._news.owners, files=self._news.files)
+        self._news = _Unrecorded()
 
 
 def _published(report: FileReport, plan: lineage.Plan, dead: dict[str, Problem]) -> FileReport:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from producers.client import Publisher
 from producers.job import import_paths
 from producers.report import ImportReport
@@ -99,4 +101,20 @@ def test_a_log_that_lost_everything_gets_everything_again(tmp_path: Path) -> Non
     _import(log, tmp_path, file)
 
     assert _import(log, tmp_path, file, again=True).published == 4
+    assert len(set(_ids(log))) == 4
+
+
+def test_what_did_not_land_is_published_by_the_next_import(tmp_path: Path) -> None:
+    log, file = LocalLog(), tmp_path / f"{SESSION}.jsonl"
+    file.write_bytes(transcript(READ_OF_A_HIT))
+
+    async def killed() -> None:
+        raise KeyboardInterrupt
+
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(import_paths([file], Publisher(log.emitter()), ledger, landed=killed))
+    ledger.close()
+
+    assert _import(log, tmp_path, file).published == 4
     assert len(set(_ids(log))) == 4
