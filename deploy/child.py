@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,13 @@ class Child:
     name: str
     process: subprocess.Popen[bytes]
     log: Path
+    started: float
+    """Seconds of the monotonic clock."""
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was started."""
+        return time.monotonic() - self.started
 
     @property
     def alive(self) -> bool:
@@ -60,7 +68,7 @@ def spawn(name: str, argv: Sequence[str], *, log: Path, env: Mapping[str, str] |
             start_new_session=True,
             preexec_fn=_die_with_parent if sys.platform == "linux" else None,
         )
-    return Child(name, process, log)
+    return Child(name, process, log, time.monotonic())
 
 
 _PR_SET_PDEATHSIG = 1

@@ -34,6 +34,8 @@ class Settings(BaseSettings):
     """SASL password; never logged."""
     ssl_cafile: Path | None = None
     """PEM file with the certificate authorities to trust; empty trusts the system's."""
+    session_seconds: float = Field(default=6.0, ge=1)
+    """A worker that says nothing for so long is taken for dead and its partitions move."""
     partitions: int = Field(default=4, ge=1, le=1024)
     """Partitions of a topic at its creation. Growing it later moves keys: see docs/guides/streams.md."""
     flush_rows: int = Field(default=5000, ge=1)

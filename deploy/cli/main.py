@@ -21,7 +21,11 @@ class Command:
     module: str
 
 
-COMMANDS: tuple[Command, ...] = ()
+COMMANDS: tuple[Command, ...] = (
+    Command("import", "deploy.cli.import_"),
+    Command("measures", "deploy.cli.measures"),
+    Command("worker", "deploy.cli.worker"),
+)
 
 HELP = "See which memory search results your coding agents really used, and let the next search learn from it."
 
