@@ -113,7 +113,7 @@ def _with_hits(report: FileReport, events: Iterable[ToolEvent]) -> FileReport:
             opened["search"] += call.recall is not None and call.tool != "Bash"
             for touch in call.touched:
                 opened[touch.op] += 1
-                opened[f"{touch.op} hit"] += touch.path in shown
+                opened[f"{touch.op} hit"] += not shown.isdisjoint(_endings(touch.path))
         if call.recall is not None:
             for candidate in call.recall.candidates:
                 shown |= _names(candidate)
@@ -127,6 +127,12 @@ def _with_hits(report: FileReport, events: Iterable[ToolEvent]) -> FileReport:
         opens=opened["fetch"],
         opens_on_hits=opened["fetch hit"],
     )
+
+
+def _endings(path: str) -> list[str]:
+    """A path and its relative endings: a search may name a file below its own root."""
+    parts = path.split("/")
+    return [path, *("/".join(parts[cut:]) for cut in range(1, len(parts)) if "://" not in path)]
 
 
 def _names(candidate: Candidate) -> set[str]:
