@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -48,43 +50,43 @@ def command(
     raise typer.Exit(report.exit_code)
 
 
+HEADINGS = ("session file", "calls", "results", "errors", "searches", "reads", "edits", "tokens", "new")
+
+
 def show(report: ImportReport, console: Console) -> None:
-    """Print what an import came to: a row a file, what was left out and why, and the totals."""
-    table = Table(title="Imported sessions", title_justify="left", box=None, padding=(0, 1, 0, 0))
-    for heading in (
-        "file",
-        "calls",
-        "results",
-        "errors",
-        "searches",
-        "reads on hits",
-        "edits on hits",
-        "output tokens",
-        "new events",
-    ):
-        table.add_column(heading, justify="left" if heading == "file" else "right")
-    for file in report.files:
-        table.add_row(*_row(file))
+    """Print what an import came to: a row a file, what is wrong with which line, what was left out, the totals."""
     if report.files:
-        console.print(table)
+        console.print(_table(report.files))
     for file in report.files:
-        for reason, count in file.skipped.items():
-            console.print(f"  {Path(file.path).name}: {count} skipped: {reason}", highlight=False)
         for problem in file.problems:
             console.print(f"  [yellow]{Path(file.path).name}[/] {problem}", highlight=False)
     for path, reason in report.unread.items():
-        console.print(f"  [red]not read[/] {path}: {reason}", highlight=False)
+        console.print(f"  [red]not read[/] {path}: {reason}", highlight=False, soft_wrap=True)
+    skipped = sum((Counter(file.skipped) for file in report.files), Counter[str]())
+    if skipped:
+        told = ", ".join(f"{count} {reason.removeprefix('bookkeeping: ')}" for reason, count in skipped.most_common())
+        console.print(f"Records that tell of no call: {told}.", highlight=False, style="dim")
     console.print(
-        f"{len(report.files)} files, {sum(f.calls for f in report.files):,} calls read, "
+        f"{len(report.files)} files, {sum(f.calls for f in report.files):,} calls read: "
         f"[bold]{report.published:,} new events[/], {report.republished:,} sent again, "
-        f"{report.dead_lettered} dead letters, {sum(sum(f.skipped.values()) for f in report.files)} records skipped",
+        f"{report.dead_lettered} dead letters.",
         highlight=False,
     )
 
 
+def _table(files: Sequence[FileReport]) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), caption="reads, edits: on earlier hits / all", caption_justify="left")
+    for heading in HEADINGS:
+        name = heading == HEADINGS[0]
+        table.add_column(heading, justify="left" if name else "right", no_wrap=True, max_width=26 if name else None)
+    for file in files:
+        table.add_row(*_row(file))
+    return table
+
+
 def _row(file: FileReport) -> tuple[str, ...]:
     return (
-        Path(file.path).name,
+        Path(file.path).stem,
         f"{file.calls:,}",
         f"{file.results:,}",
         f"{file.errors:,}",

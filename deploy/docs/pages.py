@@ -96,7 +96,7 @@ def _command(name: str, command: Any) -> str:
     for parameter in command.params:
         flags = ", ".join(f"`{flag}`" for flag in (*parameter.opts, *parameter.secondary_opts))
         if parameter.param_type_name == "argument":
-            flags = f"`{parameter.human_readable_name}`"
+            flags = f"`{parameter.name.upper()}`"
         rows.append(f"| {flags} | {_cell(' '.join((getattr(parameter, 'help', '') or '').split()))} |")
     if rows:
         text += ["| option | |", "|---|---|", *rows, ""]
