@@ -1,0 +1,283 @@
+"""The fold over one agent's calls, in order, that finds what was consumed of each search.
+
+`Attribution` takes an agent's calls one after the other and keeps, for every search, what later calls opened of it.
+A call looks its targets up in an index of the candidates that are still inside their window, so that the cost of a
+call does not grow with the number of searches. Nothing here depends on when an event arrived.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from correlator.bundles import Bundles
+from correlator.call import Call
+from correlator.documents import Documents
+from correlator.flags import answers, is_reaction
+from correlator.methods import server_of
+from correlator.seen import Seen
+from correlator.target_match import Handle, Verdict, keys_of_handle, keys_of_ref, match
+from correlator.window import WindowPolicy
+from streams.events import Surface
+from streams.recall import Candidate, Grade, RecallEvent, TargetRef
+
+
+@dataclass(slots=True, eq=False)
+class Hit:
+    """One candidate that a call opened, or named in vain."""
+
+    anchor: str
+    rank: int | None
+    target: TargetRef
+    call: Call
+    distance: int
+    elapsed_ms: int
+    rule: str
+    grade: Grade
+    handle: Handle
+    already_seen: bool
+    depth: Literal["read", "edit"] = "read"
+    credit: float = 1.0
+    dwell_ms: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Search:
+    """One search and what is known of its outcome so far."""
+
+    call: Call
+    index: int
+    """Position among the agent's calls."""
+    surface: str
+    recall_id: str
+    bundle_id: str
+    server: str
+    candidates: Sequence[Candidate]
+    hits: dict[int, Hit] = field(default_factory=dict)
+    """What was opened, by candidate rank."""
+    outside: dict[str, Hit] = field(default_factory=dict)
+    """Indexed documents that were opened and that no search of the window had shown, by anchor."""
+    clicks: list[Hit] = field(default_factory=list)
+    shared: bool = False
+    """Some consumption is shared with another search of the surface."""
+    reformulated: bool = False
+    fell_back: bool = False
+    graph_after_read: bool = False
+    next_search: int | None = None
+    closed_after: int | None = None
+    """Calls in the window, once a call behind it was seen; null while the window is open."""
+    basis: int = 0
+    """Distinct events that the closed window rests on."""
+    skew_ms: int = 0
+    """Largest backward step of event time, against the source's own order, inside the window."""
+    concluded: RecallEvent | None = None
+    """The event of a closed window, which no later call can change."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    search: Search
+    candidate: Candidate
+
+
+class Attribution:
+    """What one agent's calls made of its searches; calls are taken in order."""
+
+    def __init__(self, policy: WindowPolicy, documents: Documents, named: Iterable[str]) -> None:
+        self.searches: list[Search] = []
+        self.events = 0
+        """Distinct events folded so far."""
+        self.credited: set[tuple[str, str]] = set()
+        """(tool_use_id, surface) of the calls that consumed something of this agent's own searches."""
+        self.seen = Seen(named)
+        self._policy = policy
+        self._documents = documents
+        self.count = 0
+        """Calls folded so far."""
+        self._active: deque[Search] = deque()
+        self._expecting: list[Search] = []
+        self._awaiting_dwell: list[Hit] = []
+        self._index: dict[str, list[_Entry]] = {}
+        self._by_token = False
+        self._bundles = Bundles()
+        self._last_read = -1
+        self._newest: Call | None = None
+
+    def take(self, call: Call, recall_id: str | None) -> None:
+        """Fold the agent's next call in; a search brings its recall id."""
+        index = self.count
+        self.count += 1
+        self.events += call.observations
+        for hit in self._awaiting_dwell:
+            hit.dwell_ms = max(0, call.at_ms - hit.call.end_ms)
+        self._awaiting_dwell.clear()
+        self._close_windows(call, index)
+        self._measure_skew(call)
+        opened_of = self._open(call, index) if call.handles and self._active else ()
+        self._mark_reactions(call, index, opened_of)
+        if call.opened:
+            self._bundles.close()
+            self._last_read = index
+        if call.handles and call.ok:
+            self.seen.note(call.handles, index)
+        if recall_id is not None and call.surface is not None:
+            self._add(call, index, recall_id)
+
+    def _close_windows(self, call: Call, index: int) -> None:
+        active, holds = self._active, self._policy.holds
+        while active and not holds(index - active[0].index, call.at_ms - active[0].call.at_ms):
+            search = active.popleft()
+            search.closed_after = index - search.index - 1
+            search.basis = self.events
+
+    def _measure_skew(self, call: Call) -> None:
+        """Note where the source's order and event time disagree, and an end before its start."""
+        skew, newest = call.skew_ms, self._newest
+        if newest is None or call.event.turn_index >= newest.event.turn_index:
+            self._newest = call
+        elif call.event.source.adapter == newest.event.source.adapter:
+            skew = max(skew, call.at_ms - newest.at_ms)
+        if skew:
+            for search in self._active:
+                search.skew_ms = max(search.skew_ms, skew)
+
+    def _add(self, call: Call, index: int, recall_id: str) -> None:
+        surface = call.surface or ""
+        bundle = self._bundles.join(call, surface, recall_id)
+        shown = call.event.recall.candidates if call.event.recall else ()
+        search = Search(call, index, surface, recall_id, bundle, server_of(call.event), shown, skew_ms=call.skew_ms)
+        self.searches.append(search)
+        self._active.append(search)
+        self._expecting.append(search)
+        for candidate in shown:
+            entry = _Entry(search, candidate)
+            keys = keys_of_ref(candidate.target)
+            for key in keys:
+                self._index.setdefault(key, []).append(entry)
+            self._by_token = self._by_token or not getattr(candidate.target, "path", "")
+
+    def _mark_reactions(self, call: Call, index: int, opened_of: Iterable[Search]) -> None:
+        """Tell the searches in their window what this call says of them."""
+        if self._expecting:
+            waiting = [search for search in self._expecting if not is_reaction(call, search.call)]
+            for search in self._expecting:
+                if is_reaction(call, search.call) and search.closed_after is None:
+                    search.reformulated = answers(call, search.call, search.surface) and search not in opened_of
+            self._expecting = waiting
+        if call.surface is not None:
+            for search in self._active:
+                if search.next_search is None and answers(call, search.call, search.surface):
+                    search.next_search = index - search.index
+        if call.tree_search:
+            for search in self._active:
+                search.fell_back = search.fell_back or search.surface == Surface.MEMORY
+        if call.event.tool == "graph_resolve":
+            for search in self._active:
+                search.graph_after_read = search.graph_after_read or self._last_read > search.index
+
+    def _open(self, call: Call, index: int) -> set[Search]:
+        """Credit what the call opened and return the searches that had shown it."""
+        touched: set[Search] = set()
+        for handle in call.handles:
+            best = self._candidates_of(handle, call)
+            fresh: dict[str, list[tuple[Search, Hit]]] = {}
+            for search, (candidate, verdict) in best.items():
+                touched.add(search)
+                hit = self._record(search, candidate, verdict, handle, call, index)
+                if hit is not None:
+                    fresh.setdefault(search.surface, []).append((search, hit))
+            for surface, together in fresh.items():
+                self._share(together)
+                self.credited.add((call.event.tool_use_id, surface))
+            if self._documents and call.ok and not any(search.surface == Surface.MEMORY for search in best):
+                self._open_outside(handle, call, index)
+        return touched
+
+    def _candidates_of(self, handle: Handle, call: Call) -> dict[Search, tuple[Candidate, Verdict]]:
+        """The closest candidate of each search in its window that the handle opens."""
+        best: dict[Search, tuple[Candidate, Verdict]] = {}
+        for key in keys_of_handle(handle, by_token=self._by_token):
+            entries = self._index.get(key)
+            if entries is None:
+                continue
+            if any(entry.search.closed_after is not None for entry in entries):
+                entries = self._index[key] = [entry for entry in entries if entry.search.closed_after is None]
+            for entry in entries:
+                search, candidate = entry.search, entry.candidate
+                if not is_reaction(call, search.call) or (handle.kind == "id" and handle.parent != search.server):
+                    continue
+                verdict = match(handle, candidate.target)
+                if verdict is None:
+                    continue
+                known = best.get(search)
+                if known is None or (-verdict.closeness, candidate.rank) < (-known[1].closeness, known[0].rank):
+                    best[search] = (candidate, verdict)
+        return best
+
+    def _record(
+        self, search: Search, candidate: Candidate, verdict: Verdict, handle: Handle, call: Call, index: int
+    ) -> Hit | None:
+        """Note that a candidate was opened and return the hit when it counts as a new consumption."""
+        known = search.hits.get(candidate.rank)
+        if known is not None and call.ok:
+            if handle.edit:
+                known.depth = "edit"
+            return None
+        hit = self._hit(search, candidate.anchor, candidate.rank, candidate.target, verdict.rule, handle, call, index)
+        if not call.ok:
+            search.clicks.append(hit)
+            return None
+        search.hits[candidate.rank] = hit
+        self._awaiting_dwell.append(hit)
+        return hit
+
+    def _hit(
+        self,
+        search: Search,
+        anchor: str,
+        rank: int | None,
+        target: TargetRef,
+        rule: str,
+        handle: Handle,
+        call: Call,
+        index: int,
+    ) -> Hit:
+        across = call.event.context_epoch != search.call.event.context_epoch
+        return Hit(
+            anchor=anchor,
+            rank=rank,
+            target=target,
+            call=call,
+            distance=index - search.index,
+            elapsed_ms=max(0, call.at_ms - search.call.at_ms),
+            rule=rule,
+            grade=Grade.E if across else call.grade,
+            handle=handle,
+            already_seen=self.seen.before(handle, anchor, search.index),
+            depth="edit" if handle.edit else "read",
+        )
+
+    @staticmethod
+    def _share(together: list[tuple[Search, Hit]]) -> None:
+        if len(together) > 1:
+            for search, hit in together:
+                hit.credit = 1 / len(together)
+                search.shared = True
+
+    def _open_outside(self, handle: Handle, call: Call, index: int) -> None:
+        """Note a document that was opened and not shown, with the agent's last memory search in its window."""
+        shown_to = (
+            search
+            for search in reversed(self._active)
+            if search.surface == Surface.MEMORY and is_reaction(call, search.call)
+        )
+        search = next(shown_to, None)
+        found = self._documents.opened_by(handle) if search is not None else None
+        if search is None or found is None or found[0] in search.outside:
+            return
+        anchor, target, rule = found
+        hit = self._hit(search, anchor, None, target, rule, handle, call, index)
+        search.outside[anchor] = hit
+        self._awaiting_dwell.append(hit)

@@ -1,0 +1,37 @@
+"""What an agent had opened before, and what its prompt named: reads that happen without any search."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from correlator.paths import closeness, path_key
+from correlator.target_match import Handle
+
+
+class Seen:
+    """First call that opened each target."""
+
+    def __init__(self, named: Iterable[str]) -> None:
+        self._named = tuple(named)
+        self._first: dict[Hashable, int] = {}
+
+    def note(self, handles: Iterable[Handle], index: int) -> None:
+        """Remember that the call at this position opened these targets."""
+        for handle in handles:
+            self._first.setdefault(_key(handle), index)
+
+    def before(self, handle: Handle, anchor: str, index: int) -> bool:
+        """Whether a target was opened before the call at this position, or was named in the prompt."""
+        return self._first.get(_key(handle), index) < index or any(
+            name == anchor or _names(name, handle) for name in self._named
+        )
+
+
+def _key(handle: Handle) -> Hashable:
+    return handle.path or (handle.kind, handle.value)
+
+
+def _names(name: str, handle: Handle) -> bool:
+    if handle.path is not None:
+        return closeness(path_key(name), handle.path, handle.cwd) > 0
+    return handle.value == name
