@@ -1,0 +1,42 @@
+"""The prior job: exposures out of the warehouse, priors by both estimators."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from ranking import calibrated, priors
+from ranking.anchors import AnchorFacts, priors_of
+from ranking.exposures import Exposures, from_table
+from streams.recall import AnchorPrior
+from warehouse.store import Warehouse
+
+_SQL = Path(__file__).parent / "sql"
+
+
+def compute_priors(warehouse: Warehouse, as_of: datetime) -> list[AnchorPrior]:
+    """Return the prior of every anchor that memory searches showed in the 180 days before `as_of`, by anchor."""
+    return priors_of(read_exposures(warehouse, as_of), read_facts(warehouse, as_of), as_of)
+
+
+def read_exposures(warehouse: Warehouse, as_of: datetime) -> Exposures:
+    """Return the exposures of the 180 days before `as_of`, one an anchor and invocation, by anchor."""
+    parameters = {"asof": as_of, "days": calibrated.WINDOW_DAYS, "window": priors.WINDOW_DAYS}
+    with warehouse.connect() as connection:
+        return from_table(connection.sql(_query("exposures"), params=parameters).to_arrow_table())
+
+
+def read_facts(warehouse: Warehouse, as_of: datetime) -> dict[str, AnchorFacts]:
+    """Return what is known of each indexed or ever consumed anchor."""
+    with warehouse.connect() as connection:
+        rows = connection.execute(_query("anchors"), {"asof": as_of}).fetchall()
+    return {
+        anchor: AnchorFacts(
+            kind=kind, authority=authority, path=path, days_since_indexed=indexed, last_consumed_at=consumed
+        )
+        for anchor, kind, authority, path, indexed, consumed in rows
+    }
+
+
+def _query(name: str) -> str:
+    return (_SQL / f"{name}.sql").read_text(encoding="utf-8")
