@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka import errors as kafka
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from streams.errors import BrokerUnavailable, ConfigError, TroddenError
+from streams.log import Partition
 from streams.topics import TOPICS, TopicSpec, specs
 
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -145,3 +147,58 @@ async def _connected_admin(connection: Connection, wait_s: float) -> AIOKafkaAdm
             await asyncio.sleep(0.1)
         else:
             return admin
+
+
+async def log_id(connection: Connection, *, wait_s: float = 30.0) -> str:
+    """Return the id of the cluster: offsets of two logs with different ids have nothing to do with each other.
+
+    Raises:
+        BrokerUnavailable: when no broker answered within `wait_s`.
+    """
+    admin = await _connected_admin(connection, wait_s)
+    try:
+        return str((await admin.describe_cluster())["cluster_id"])
+    finally:
+        await admin.close()
+
+
+async def lag(connection: Connection, group: str, topics: Sequence[str]) -> dict[Partition, int]:
+    """Return, by partition, how many records a group has not committed yet.
+
+    The end of a partition is taken from a fetch, which every broker answers rightly; the embedded one lists the
+    end offset too low.
+
+    Raises:
+        BrokerUnavailable: when the broker does not answer.
+    """
+    reader = AIOKafkaConsumer(
+        **connection.options(), group_id=group, enable_auto_commit=False, fetch_max_wait_ms=50, client_id="trodden-lag"
+    )
+    try:
+        await reader.start()
+        await reader.topics()
+        tps = [TopicPartition(topic, n) for topic in topics for n in sorted(reader.partitions_for_topic(topic) or ())]
+        reader.assign(tps)
+        starts, ends = await reader.beginning_offsets(tps), await _ends(reader, tps)
+        return {
+            Partition(tp.topic, tp.partition): max(0, ends[tp] - (await reader.committed(tp) or starts[tp]))
+            for tp in tps
+        }
+    except (kafka.KafkaError, OSError) as error:
+        raise translated(error, f"measuring the lag of {group}") from error
+    finally:
+        await reader.stop()
+
+
+async def _ends(reader: AIOKafkaConsumer, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    for tp, offset in (await reader.end_offsets(tps)).items():
+        reader.seek(tp, offset)
+    deadline = asyncio.get_running_loop().time() + _FETCH_SECONDS
+    while any(reader.highwater(tp) is None for tp in tps):
+        if asyncio.get_running_loop().time() > deadline:
+            raise BrokerUnavailable(f"expected an answer for {len(tps)} partitions within {_FETCH_SECONDS} s, got none")
+        await reader.getmany(timeout_ms=50)
+    return {tp: reader.highwater(tp) for tp in tps}
+
+
+_FETCH_SECONDS = 10.0
