@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.running import joined, running
 from deploy.settings import Settings
 from deploy.stack import CORRELATOR, SINK, Stack
 from producers.client import Publisher
@@ -30,14 +31,17 @@ Watch = Callable[[Stage], None]
 async def import_sessions(
     settings: Settings, paths: Sequence[Path], *, watch: Watch = lambda _: None, again: bool = False
 ) -> ImportReport:
-    """Bring the sessions of these files and folders into the warehouse, on a pipeline of our own.
+    """Bring the sessions of these files and folders into the warehouse.
+
+    Joins the pipeline that runs on the data folder, or runs one of its own meanwhile.
 
     Raises:
         BrokerUnavailable: when the broker of the settings does not answer.
         RoleFailed: when a worker keeps dying.
     """
-    watch(Stage("starting broker and workers"))
-    async with Stack(settings, roles=(CORRELATOR, SINK)) as stack:
+    own = running(settings) is None
+    watch(Stage("starting broker and workers" if own else "joining the running pipeline"))
+    async with Stack(joined(settings), roles=(CORRELATOR, SINK) if own else ()) as stack:
         return await publish_sessions(stack, paths, watch=watch, again=again)
 
 

@@ -94,6 +94,18 @@ class Stack:
         if "applier" in self.children:
             await self._caught_up(APPLIER_GROUP, [ANCHOR_PRIORS.name])
 
+    async def until(self, stop: asyncio.Event) -> None:
+        """Return when told to stop.
+
+        Raises:
+            RoleFailed: when a role keeps dying.
+        """
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait([stopping, self._watcher], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if self._watcher.done():
+            self._watcher.result()
+
     async def backlog(self) -> int:
         """Return the records that the correlator and the sink have yet to work off."""
         behind = await lag(self.connection, CORRELATOR_GROUP, [TOOL_EVENTS.name])

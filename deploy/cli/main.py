@@ -22,8 +22,10 @@ class Command:
 
 
 COMMANDS: tuple[Command, ...] = (
+    Command("demo", "deploy.cli.demo"),
     Command("import", "deploy.cli.import_"),
     Command("measures", "deploy.cli.measures"),
+    Command("up", "deploy.cli.up"),
     Command("worker", "deploy.cli.worker"),
 )
 

@@ -1,0 +1,1 @@
+"""Whole pipelines on the embedded broker."""
