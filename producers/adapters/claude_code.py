@@ -10,22 +10,11 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from producers import identity
-from producers.adapters.claude_session import RUNTIME, Session, Tally, Turn
-from producers.calls import Seat, called
+from producers.adapters.claude_session import RUNTIME, Session
 from producers.lines import Line, json_lines
-from producers.prompts import MAX_NAMED, shown_prompt
-from producers.redact import clean
 from producers.translation import Adapter, FileCounts, SourceFile, Translation
-from streams.events import (
-    AgentId,
-    InvocationEnded,
-    InvocationStarted,
-    SessionId,
-    Source,
-    ToolEvent,
-    Usage,
-)
+from producers.turns import Home, Tally, Turn, turn_events
+from streams.events import ToolEvent, Usage
 
 NAME = "claude-transcript"
 
@@ -59,9 +48,12 @@ def translate(files: Sequence[SourceFile]) -> Translation:
     session = Session()
     for file in sorted(files, key=lambda item: (PurePath(item.uri).stem.startswith("agent-"), item.uri)):
         session.add(file)
-    own = _own_session(files)
-    events = [event for turn in session.turns for event in _events(turn, session, own)]
-    counts = {uri: _counts(tally, session) for uri, tally in session.tallies.items()}
+    home = Home(adapter=NAME, runtime=RUNTIME, session_id=_own_session(files))
+    events: list[ToolEvent] = []
+    for turn in session.turns:
+        turn.usage = _usage(turn, session)
+        events += turn_events(turn, home)
+    counts = {uri: _counts(uri, tally, session) for uri, tally in session.tallies.items()}
     return Translation(events=tuple(events), problems=tuple(session.problems), files=counts)
 
 
@@ -71,68 +63,8 @@ def _own_session(files: Sequence[SourceFile]) -> str:
     return next((stem for stem in stems if _UUID.fullmatch(stem)), "")
 
 
-def _events(turn: Turn, session: Session, own_session: str) -> list[ToolEvent]:
-    session_id = own_session or turn.session_id
-    agents = {agent for _, agent, _ in turn.calls}
-    owner = RUNTIME if turn.trigger != "agent" or not agents else min(agents)
-    events: list[ToolEvent] = [_started(turn, session_id, owner)]
-    for seen, agent, uri in turn.calls:
-        seat = Seat(
-            adapter=NAME,
-            runtime=RUNTIME,
-            uri=uri,
-            agent_id=agent,
-            invocation_id=turn.invocation_id,
-            session_id=session_id,
-            root_session_id=session_id,
-        )
-        events.append(called(seen, seat))
-    events.append(_ended(turn, session, session_id, owner))
-    return events
-
-
-def _started(turn: Turn, session_id: str, owner: str) -> InvocationStarted:
-    return InvocationStarted(
-        event_id=identity.event_id("started", RUNTIME, turn.invocation_id),
-        occurred_at=turn.at,
-        agent_id=AgentId(owner),
-        runtime=RUNTIME,
-        source=Source(adapter=NAME, uri=turn.uri, position=turn.line),
-        invocation_id=turn.invocation_id,
-        session_id=SessionId(session_id),
-        root_session_id=SessionId(session_id),
-        thread_id=session_id,
-        trigger=turn.trigger,
-        prompt=shown_prompt(turn.prompt),
-        named_targets=tuple(clean(name) for name in dict.fromkeys(turn.named))[:MAX_NAMED],
-        cwd=turn.cwd,
-        context_epoch=turn.epoch,
-        model=turn.model,
-    )
-
-
-def _ended(turn: Turn, session: Session, session_id: str, owner: str) -> InvocationEnded:
-    calls = len(turn.calls)
-    return InvocationEnded(
-        event_id=identity.event_id(
-            "ended", RUNTIME, turn.invocation_id, turn.last_at.isoformat(), turn.reason, str(calls)
-        ),
-        occurred_at=turn.last_at,
-        agent_id=AgentId(owner),
-        runtime=RUNTIME,
-        source=Source(adapter=NAME, uri=turn.uri, position=turn.line),
-        invocation_id=turn.invocation_id,
-        session_id=SessionId(session_id),
-        root_session_id=SessionId(session_id),
-        thread_id=session_id,
-        reason=turn.reason,
-        usage=_usage(turn, session),
-        calls=calls,
-    )
-
-
 def _usage(turn: Turn, session: Session) -> Usage | None:
-    spent = [session.usage[message] for message in turn.messages]
+    spent = [session.usage[message] for message in session.messages.get(turn.invocation_id, ())]
     if not spent:
         return None
     partial = any(item.get("output_tokens", 0) <= 2 for item in spent)
@@ -149,18 +81,10 @@ def _usage(turn: Turn, session: Session) -> Usage | None:
     )
 
 
-def _counts(tally: Tally, session: Session) -> FileCounts:
-    outputs = [session.usage[message].get("output_tokens", 0) for message in tally.messages]
-    return FileCounts(
-        records=tally.records,
-        calls=len(tally.calls),
-        results=tally.results,
-        errors=tally.errors,
-        pending=sum(seen.text is None for seen in tally.calls),
-        repeated=tally.repeated,
-        tokens_output=sum(outputs) if outputs else None,
-        skipped=dict(tally.skipped),
-    )
+def _counts(uri: str, tally: Tally, session: Session) -> FileCounts:
+    for message in session.messages_in.get(uri, ()):
+        tally.spend(session.usage[message].get("output_tokens", 0))
+    return tally.counts()
 
 
 ADAPTER = Adapter(name=NAME, runtime=RUNTIME, recognises=recognises, lineage=lineage, translate=translate)

@@ -3,57 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePath
-from typing import Literal
 
 from producers import identity
 from producers.adapters import claude_records as read
 from producers.adapters.claude_records import Call, Mark, Place, Prompt, Record, Result, Skipped, Spent
 from producers.calls import Observed
 from producers.lines import Line, Problem, json_lines
-from producers.prompts import named_targets
 from producers.translation import SourceFile
+from producers.turns import Tally, Trigger, Turn
 from streams.events import InvocationId
 
 RUNTIME = "claude-code"
-
-
-@dataclass(slots=True, kw_only=True)
-class Turn:
-    """One invocation: from a prompt to the next."""
-
-    invocation_id: InvocationId
-    session_id: str
-    uri: str
-    line: int
-    at: datetime
-    last_at: datetime
-    prompt: str
-    trigger: Literal["prompt", "agent", "resume", "unknown"]
-    cwd: str
-    epoch: int
-    named: list[str]
-    calls: list[tuple[Observed, str, str]] = field(default_factory=list)
-    """Call, agent id, and the file it stands in."""
-    messages: list[str] = field(default_factory=list)
-    """Ids of the model's messages, whose usage is this turn's."""
-    model: str = ""
-    reason: Literal["stop", "interrupted", "next_prompt", "end_of_source", "session_end"] = "end_of_source"
-
-
-@dataclass(slots=True)
-class Tally:
-    """What was read in one file."""
-
-    records: int = 0
-    calls: list[Observed] = field(default_factory=list)
-    results: int = 0
-    errors: int = 0
-    repeated: int = 0
-    messages: set[str] = field(default_factory=set)
-    skipped: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +39,15 @@ class Session:
         self.tallies: dict[str, Tally] = {}
         self.usage: dict[str, dict[str, int]] = {}
         """Message id -> usage, the largest value of each field: early lines of a message hold placeholders."""
+        self.messages: dict[InvocationId, list[str]] = {}
+        """Messages by turn, each in the first that holds it."""
+        self.messages_in: dict[str, set[str]] = {}
+        """Messages by file."""
         self._calls: dict[str, tuple[Observed, Turn]] = {}
         self._lines: set[str] = set()
         self._turn_of_line: dict[str, Turn] = {}
         self._turn_of_agent: dict[str, Turn] = {}
         self._agent_of_line: dict[str, str] = {}
-        self._order: Counter[str] = Counter()
         self._equal_calls: Counter[str] = Counter()
         self._epoch = 0
 
@@ -160,7 +126,7 @@ class Session:
     def _begin(self, prompt: Prompt, here: _Here) -> Turn:
         place = here.place
         session_id = place.session_id or PurePath(here.uri).stem
-        trigger = "agent" if self._agent(place) != RUNTIME else prompt.trigger
+        trigger: Trigger = "agent" if self._agent(place) != RUNTIME else prompt.trigger
         own = (
             prompt.prompt_id or place.uuid or identity.event_id("prompt", session_id, prompt.text, here.at.isoformat())
         )
@@ -175,9 +141,9 @@ class Session:
             last_at=here.at,
             prompt=prompt.text,
             trigger=trigger,
+            agent_id=self._agent(place),
             cwd=place.cwd,
             epoch=self._epoch,
-            named=list(named_targets(prompt.text)),
         )
         self.turns.append(turn)
         return turn
@@ -187,7 +153,6 @@ class Session:
             here.tally.repeated += 1
             return
         agent = self._agent(here.place)
-        thread = f"{turn.invocation_id}/{agent}"
         equal = "" if call.call_id else f"{agent}/{call.name}/{identity.input_digest(call.input)}"
         seen = Observed(
             call_id=call.call_id,
@@ -195,16 +160,14 @@ class Session:
             input=call.input,
             at=here.at,
             line=here.number,
-            turn_index=self._order[thread],
             cwd=here.place.cwd,
             epoch=self._epoch,
             nth=self._equal_calls[equal],
         )
-        self._order[thread] += 1
         self._equal_calls[equal] += 1
         self._calls[call.call_id] = (seen, turn)
         here.tally.calls.append(seen)
-        turn.calls.append((seen, agent, here.uri))
+        turn.add(seen, agent=agent, uri=here.uri)
 
     def _result(self, result: Result, here: _Here) -> None:
         seen, turn = self._calls.get(result.call_id, (None, None))
@@ -234,9 +197,9 @@ class Session:
             turn.reason = "stop"
 
     def _spend(self, spent: Spent, here: _Here, turn: Turn) -> None:
-        here.tally.messages.add(spent.message_id)
+        self.messages_in.setdefault(here.uri, set()).add(spent.message_id)
         if spent.message_id not in self.usage:
-            turn.messages.append(spent.message_id)
+            self.messages.setdefault(turn.invocation_id, []).append(spent.message_id)
         self._count(spent)
         turn.model = spent.model or turn.model
         if spent.stopped and self._agent(here.place) == RUNTIME:

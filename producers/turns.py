@@ -1,0 +1,161 @@
+"""Turns of work while an adapter reads them, and the events that they become."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from producers import identity
+from producers.calls import Observed, Seat, called
+from producers.prompts import MAX_NAMED, named_targets, shown_prompt
+from producers.redact import clean
+from producers.translation import FileCounts
+from streams.events import (
+    AgentId,
+    InvocationEnded,
+    InvocationId,
+    InvocationStarted,
+    SessionId,
+    Source,
+    ToolEvent,
+    Usage,
+)
+
+Reason = Literal["stop", "interrupted", "next_prompt", "end_of_source", "session_end"]
+Trigger = Literal["prompt", "agent", "resume", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """Whose turns they are."""
+
+    adapter: str
+    runtime: str
+    session_id: str
+    root_session_id: str = ""
+    """First session of the lineage; empty when the session is its own."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """One invocation: from a prompt to the next."""
+
+    invocation_id: InvocationId
+    uri: str
+    line: int
+    at: datetime
+    last_at: datetime
+    prompt: str = ""
+    trigger: Trigger = "prompt"
+    agent_id: str
+    cwd: str = ""
+    epoch: int = 0
+    model: str = ""
+    named: list[str] = field(default_factory=list)
+    """Files put into the context beside those that the prompt names."""
+    calls: list[tuple[Observed, str, str]] = field(default_factory=list)
+    """Call, agent id, and the file it stands in."""
+    usage: Usage | None = None
+    reason: Reason = "end_of_source"
+    session_id: str = ""
+    """What this turn's own lines say; used where the home does not know."""
+    order: Counter[str] = field(default_factory=Counter)
+    """Calls so far by agent."""
+
+    def add(self, seen: Observed, *, agent: str, uri: str) -> None:
+        """Take in a call; its place in the order of its agent's calls is given here."""
+        seen.turn_index = self.order[agent]
+        self.order[agent] += 1
+        self.calls.append((seen, agent, uri))
+        self.last_at = max(self.last_at, seen.at)
+
+
+def turn_events(turn: Turn, home: Home) -> list[ToolEvent]:
+    """Return a turn's events: start, calls in the source's order, end."""
+    session_id = home.session_id or turn.session_id
+    root = home.root_session_id or session_id
+    events: list[ToolEvent] = [_started(turn, home, session_id, root)]
+    for seen, agent, uri in turn.calls:
+        seat = Seat(
+            adapter=home.adapter,
+            runtime=home.runtime,
+            uri=uri,
+            agent_id=agent,
+            invocation_id=turn.invocation_id,
+            session_id=session_id,
+            root_session_id=root,
+        )
+        events.append(called(seen, seat))
+    events.append(_ended(turn, home, session_id, root))
+    return events
+
+
+def _started(turn: Turn, home: Home, session_id: str, root: str) -> InvocationStarted:
+    names = dict.fromkeys([*named_targets(turn.prompt), *turn.named])
+    return InvocationStarted(
+        event_id=identity.event_id("started", home.runtime, home.adapter, turn.invocation_id),
+        occurred_at=turn.at,
+        agent_id=AgentId(turn.agent_id),
+        runtime=home.runtime,
+        source=Source(adapter=home.adapter, uri=turn.uri, position=turn.line),
+        invocation_id=turn.invocation_id,
+        session_id=SessionId(session_id),
+        root_session_id=SessionId(root),
+        thread_id=session_id,
+        trigger=turn.trigger,
+        prompt=shown_prompt(turn.prompt),
+        named_targets=tuple(clean(name) for name in names)[:MAX_NAMED],
+        cwd=turn.cwd,
+        context_epoch=turn.epoch,
+        model=turn.model,
+    )
+
+
+def _ended(turn: Turn, home: Home, session_id: str, root: str) -> InvocationEnded:
+    what = (turn.invocation_id, turn.last_at.isoformat(), turn.reason, str(len(turn.calls)))
+    return InvocationEnded(
+        event_id=identity.event_id("ended", home.runtime, home.adapter, *what),
+        occurred_at=turn.last_at,
+        agent_id=AgentId(turn.agent_id),
+        runtime=home.runtime,
+        source=Source(adapter=home.adapter, uri=turn.uri, position=turn.line),
+        invocation_id=turn.invocation_id,
+        session_id=SessionId(session_id),
+        root_session_id=SessionId(root),
+        thread_id=session_id,
+        reason=turn.reason,
+        usage=turn.usage,
+        calls=len(turn.calls),
+    )
+
+
+@dataclass(slots=True)
+class Tally:
+    """What an adapter read in one file."""
+
+    records: int = 0
+    calls: list[Observed] = field(default_factory=list)
+    results: int = 0
+    errors: int = 0
+    repeated: int = 0
+    tokens_output: int | None = None
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def spend(self, output: int) -> None:
+        """Add tokens that the model wrote."""
+        self.tokens_output = output + (self.tokens_output or 0)
+
+    def counts(self) -> FileCounts:
+        """Return what was read."""
+        return FileCounts(
+            records=self.records,
+            calls=len(self.calls),
+            results=self.results,
+            errors=self.errors,
+            pending=sum(seen.text is None for seen in self.calls),
+            repeated=self.repeated,
+            tokens_output=self.tokens_output,
+            skipped=dict(self.skipped),
+        )
