@@ -1,0 +1,1 @@
+"""Edges between documents and how an anchor is resolved through them."""

@@ -1,0 +1,1 @@
+"""The index: documents, passages, full text, vectors and edges in one disposable SQLite file."""

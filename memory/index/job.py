@@ -1,0 +1,172 @@
+"""One index run over a folder: read what changed, settle who owns which anchor, write the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+
+from memory.anchors import anchor_key
+from memory.graph.edges import dependents
+from memory.index import store as index
+from memory.index.builder import Difference, Settled, difference, settle
+from memory.index.client import Database
+from memory.model import Document, FileReport, IndexReport
+from memory.sources import collector
+from memory.sources.collector import Found
+from memory.sources.documents import documents, hashed
+
+COLLISION = "shares an anchor with another file"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A file as the last run left it."""
+
+    digest: str
+    mtime_ns: int
+    size: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a run read."""
+
+    documents: list[Document] = field(default_factory=list)
+    rows: dict[str, tuple[FileReport, str, int, int]] = field(default_factory=dict)
+    """Path -> (report, content hash, mtime, size)."""
+
+    @property
+    def kept(self) -> set[str]:
+        """Files that were not read again: their documents stay as they are."""
+        return {path for path, row in self.rows.items() if row[0].outcome == "unchanged"}
+
+
+def index_folder(db: Database, root: Path, *, now: datetime, rebuild: bool = False) -> IndexReport:
+    """Make the index hold a folder's documents, in one transaction: readers see the old state or the new one."""
+    found, skipped = collector.walk(root)
+    known = {} if rebuild else _known(db, root)
+    owners = {} if rebuild else _owners(db, root)
+    reading = _read(root, found, known, owners)
+    settled = settle(reading.documents)
+    report = db.write(lambda connection: _write(connection, root, reading, settled, now=now, rebuild=rebuild))
+    files = sorted([*(row[0] for row in reading.rows.values()), *skipped], key=lambda file: file.path)
+    problems = tuple(f"{d.path}: {problem}" for d in settled.documents for problem in d.problems)
+    return replace(report, files=tuple(files), collisions=settled.collisions, problems=problems)
+
+
+def _read(root: Path, found: list[Found], known: Mapping[str, Known], owners: Mapping[str, str]) -> Reading:
+    """Read the files that changed, and those that share an anchor with one of them or with a removed one."""
+    reading = Reading()
+    dates = collector.git_dates(root)
+    by_path = {file.path: file for file in found}
+    vanished = any(path not in by_path for path in known)
+    pending = []
+    for file in found:
+        old = known.get(file.path)
+        is_shared = old is not None and old.reason == COLLISION
+        if old is not None and (old.mtime_ns, old.size) == (file.mtime_ns, file.size) and not (is_shared or vanished):
+            kept = FileReport(path=file.path, outcome="unchanged", reason=old.reason)
+            reading.rows[file.path] = (kept, old.digest, old.mtime_ns, old.size)
+        else:
+            pending.append(file)
+    while pending:
+        fresh = [document for file in pending for document in _read_file(root, file, dates, reading)]
+        reading.documents += fresh
+        rivals = {owners.get(anchor_key(document.anchor)) for document in fresh} & reading.kept
+        pending = [by_path[path] for path in sorted(path for path in rivals if path is not None)]
+    return reading
+
+
+def _read_file(root: Path, file: Found, dates: Mapping[str, datetime], reading: Reading) -> list[Document]:
+    try:
+        content = collector.read(root, file.path)
+    except OSError as error:
+        report = FileReport(path=file.path, outcome="failed", reason=f"cannot be read: {error.strerror}")
+        reading.rows[file.path] = (report, "", 0, 0)
+        return []
+    mtime = datetime.fromtimestamp(file.mtime_ns // 1_000_000_000, UTC)
+    split = documents(file.path, content.text, changed_at=dates.get(file.path, mtime))
+    if content.problem is not None:
+        split = [hashed(replace(split[0], problems=(*split[0].problems, content.problem))), *split[1:]]
+    report = FileReport(path=file.path, outcome="indexed", reason="; ".join(split[0].problems))
+    reading.rows[file.path] = (report, content.digest, file.mtime_ns, file.size)
+    return split
+
+
+def _known(db: Database, root: Path) -> dict[str, Known]:
+    with db.read() as connection:
+        rows = connection.execute(
+            "SELECT path, content_hash, mtime_ns, size, reason FROM files WHERE root = ? AND outcome <> 'failed'",
+            (str(root),),
+        )
+        return {path: Known(digest, mtime, size, reason) for path, digest, mtime, size, reason in rows}
+
+
+def _owners(db: Database, root: Path) -> dict[str, str]:
+    """Return the file that holds each anchor, by key."""
+    with db.read() as connection:
+        return dict(
+            connection.execute(
+                "SELECT a.key, d.path FROM aliases AS a JOIN docs AS d ON d.id = a.doc_id "
+                "WHERE a.is_own AND d.origin = ?",
+                (origin_of(root),),
+            )
+        )
+
+
+def origin_of(root: Path) -> str:
+    """Return the name under which a folder's documents stand in the index."""
+    return f"files:{root}"
+
+
+def _write(
+    db: apsw.Connection, root: Path, reading: Reading, settled: Settled, *, now: datetime, rebuild: bool
+) -> IndexReport:
+    origin = origin_of(root)
+    rows = list(db.execute("SELECT anchor, text_hash, path FROM docs WHERE origin = ?", (origin,)))
+    kept = reading.kept
+    change = difference({anchor: digest for anchor, digest, path in rows if path not in kept}, settled.documents)
+    if rebuild:
+        old = {anchor for anchor, _, _ in rows}
+        change = _everything(change, settled.documents, old)
+    causes = dependents([d.anchor for d in change.changed if not rebuild], index.edges_where(db, "1"))
+    index.apply(db, change, origin=origin, now=now)
+    index.write_files(db, str(root), [_marked(row, settled.shared) for row in reading.rows.values()])
+    report = finished(db, origin, change, now)
+    unchanged = report.documents - len(change.added) - len(change.changed)
+    return replace(report, unchanged=max(0, unchanged), causes=causes)
+
+
+def _everything(change: Difference, wanted: Iterable[Document], old: set[str]) -> Difference:
+    changed = tuple(document for document in wanted if document.anchor in old)
+    return replace(change, changed=changed, unchanged=0)
+
+
+def _marked(row: tuple[FileReport, str, int, int], shared: frozenset[str]) -> tuple[FileReport, str, int, int]:
+    """Return a file's row with its reason; a file that shares an anchor is read in every run, to see who owns it."""
+    report, digest, mtime, size = row
+    return (replace(report, reason=COLLISION) if report.path in shared else report, digest, mtime, size)
+
+
+def finished(db: apsw.Connection, origin: str, change: Difference, now: datetime) -> IndexReport:
+    """Close a run that wrote a difference, and report it. The generation rises when something changed."""
+    is_change = bool(change.added or change.changed or change.removed)
+    generation = index.next_generation(db, now) if is_change else int(index.meta(db, "generation") or 0)
+    if not is_change:
+        index.touch(db, now)
+    documents_held, passages_held = index.counts(db, origin)
+    return IndexReport(
+        root=origin.removeprefix("files:"),
+        generation=generation,
+        added=tuple(document.anchor for document in change.added),
+        changed=tuple(document.anchor for document in change.changed),
+        removed=change.removed,
+        unchanged=change.unchanged,
+        documents=documents_held,
+        passages=passages_held,
+    )

@@ -1,0 +1,1 @@
+"""From a query to an answer: terms, tiers, pins, fusion, filters."""

@@ -1,0 +1,197 @@
+"""From ranked candidates to an answer: order, hits with snippets and ways to open them, and the sidecar of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memory.index.segment import has_cjk
+from memory.model import Answer, Hit, Passage, PassageHit
+from memory.search.filters import from_epoch_ms
+from memory.search.query import Query
+from memory.search.relax import TIERS, Tier
+from memory.search.store import DocRow
+from memory.sources.markdown import cut
+from ranking.explain import Explanation
+from streams.outcome import settle, target_of
+from streams.recall import Candidate, RecallOutcome
+
+SNIPPET_CHARS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A document on its way into the answer."""
+
+    doc: DocRow
+    tier: Tier
+    parts: Mapping[str, float]
+    """Score by leg."""
+    is_asked_for: bool = False
+    """Named by its exact id."""
+    is_pinned: bool = False
+    passages: tuple[PassageHit, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """Sum over the legs."""
+        return sum(self.parts.values())
+
+
+def base_order(found: Sequence[Ranked]) -> list[Ranked]:
+    """Return results in order: asked-for ids, then pins, then live ones, then those that something replaced.
+
+    A document that was asked for by its id is never hidden behind its successor.
+    """
+    return sorted(
+        found,
+        key=lambda item: (
+            not item.is_asked_for,
+            item.doc.is_demoted and not item.is_asked_for,
+            item.doc.is_archived and not item.is_asked_for,
+            not item.is_pinned,
+        ),
+    )
+
+
+def tightest(found: Sequence[Ranked]) -> Tier | None:
+    """Return the tightest tier of some results."""
+    return min((item.tier for item in found), key=TIERS.index, default=None)
+
+
+def hit(item: Ranked, rank: int, query: Query, explanation: Explanation | None, flags: Sequence[str]) -> Hit:
+    """Return a result as the caller sees it."""
+    doc = item.doc
+    best = item.passages[0].passage if item.passages else None
+    thread = best.thread_id if best is not None else ""
+    parts = dict(explanation.parts) if explanation is not None else dict(item.parts)
+    return Hit(
+        anchor=doc.anchor,
+        rank=rank,
+        kind=doc.kind,
+        title=doc.title,
+        path=doc.path,
+        status=doc.status,
+        authority=doc.authority,
+        updated_at=from_epoch_ms(doc.updated_ms),
+        snippet=snippet(best.text if best is not None else doc.summary, query) or cut(doc.summary, SNIPPET_CHARS),
+        target=target_of(doc.anchor, path=doc.path, doc_kind=doc.kind, thread_id=thread),
+        tier=item.tier,
+        reason=_reason(item, explanation),
+        score=explanation.score if explanation is not None else item.score,
+        score_parts=parts,
+        superseded_by=doc.superseded_by,
+        successor=doc.head or doc.superseded_by,
+        notices=_notices(doc),
+        needs_review=tuple(flags),
+        passages=item.passages,
+        drilldown=drilldown(doc, best),
+        rank_without_prior=explanation.rank_without_prior if explanation is not None else None,
+    )
+
+
+def _reason(item: Ranked, explanation: Explanation | None) -> str:
+    words = {
+        "pin": "named by its id" if item.is_asked_for else "its title holds the query",
+        "and": "holds every term",
+        "min_match": "holds at least half of the terms",
+        "strong": "holds the ids and another term",
+        "or": "holds some of the terms",
+        "semantic": "close in meaning",
+    }
+    said = words[item.tier]
+    return f"{said}; {explanation.sentence()}" if explanation is not None else said
+
+
+def _notices(doc: DocRow) -> tuple[str, ...]:
+    said: list[str] = []
+    if doc.superseded_by is not None:
+        newest = f", newest {doc.head}" if doc.head not in (None, doc.superseded_by) else ""
+        said.append(f"superseded by {doc.superseded_by}{newest}")
+    elif doc.is_demoted:
+        said.append(f"status {doc.status}")
+    if doc.is_archived:
+        said.append("archived")
+    return tuple(said)
+
+
+def drilldown(doc: DocRow, passage: Passage | None) -> dict[str, Any] | None:
+    """Return the tool call that opens a result where it matched; null when nothing can."""
+    if passage is not None and passage.message_id and passage.thread_id:
+        around = {"threadId": passage.thread_id, "messageId": passage.message_id, "before": 3, "after": 3}
+        return {"tool": "get_thread_context", "params": around}
+    if passage is not None and passage.session_id and passage.passage_id.startswith("transcript-"):
+        invocation = passage.passage_id.removeprefix("transcript-")
+        return {
+            "tool": "read_invocation_detail",
+            "params": {"sessionId": passage.session_id, "invocationId": invocation},
+        }
+    if doc.kind == "thread":
+        return {"tool": "get_thread_context", "params": {"threadId": doc.anchor.removeprefix("thread-")}}
+    if doc.kind == "session":
+        return {"tool": "read_session_digest", "params": {"sessionId": doc.anchor.removeprefix("session-")}}
+    if not doc.path or ".." in doc.path.split("/") or doc.path.startswith("/"):
+        return None
+    start, end = (passage.start_line, passage.end_line) if passage is not None and passage.start_line else (1, 120)
+    return {"tool": "Read", "params": {"file_path": doc.path, "offset": start, "limit": end - start + 1}}
+
+
+def snippet(text: str, query: Query) -> str:
+    """Return a piece of a text around the first place where the query occurs."""
+    flat = " ".join(text.split())
+    if len(flat) <= SNIPPET_CHARS:
+        return flat
+    place = min((at for at in (_find(flat, term.text) for term in query.terms) if at >= 0), default=0)
+    start = max(0, place - SNIPPET_CHARS // 4)
+    if start > 0 and not has_cjk(flat[start : start + 1]) and (space := flat.find(" ", start, place)) >= 0:
+        start = space + 1
+    piece = flat[start:]
+    return ("…" if start else "") + cut(piece, SNIPPET_CHARS)
+
+
+def _find(text: str, term: str) -> int:
+    if has_cjk(term):
+        return text.find(term)
+    found = re.search(rf"(?<![^\W_]){re.escape(term)}", text, re.IGNORECASE)
+    return found.start() if found is not None else -1
+
+
+def outcome(answer: Answer, *, result_set_id: str | None = None) -> RecallOutcome:
+    """Return what the answer says of itself to machines: the sidecar."""
+    request, reranked = answer.request, answer.reranked
+    status, count = settle(len(answer.hits), degraded=answer.degraded and not answer.hits, failed=answer.failed)
+    ran = reranked is not None and reranked.reranked_order is not None
+    return RecallOutcome(
+        result_status=status,
+        result_count=count,
+        query=request.query,
+        mode=request.mode,
+        effective_mode=answer.effective_mode,
+        degraded=answer.degraded,
+        degraded_reason=answer.degraded_reason,
+        scope=request.scope,
+        depth=request.depth,
+        intent=request.intent,
+        candidates=tuple(candidate(found) for found in answer.hits),
+        base_order=reranked.base_order if reranked is not None and ran else None,
+        reranked_order=reranked.reranked_order if reranked is not None else None,
+        ranker_id=reranked.ranker_id if reranked is not None else None,
+        ranker_mode=reranked.mode if reranked is not None else None,
+        priors_as_of=answer.priors_as_of,
+        result_set_id=result_set_id,
+    )
+
+
+def candidate(found: Hit) -> Candidate:
+    """Return a hit as the sidecar's candidate."""
+    return Candidate(
+        anchor=found.anchor,
+        rank=found.rank,
+        target=found.target,
+        doc_kind=found.kind,
+        title=found.title,
+        score={**{name: round(part, 6) for name, part in found.score_parts.items()}, "total": round(found.score, 6)},
+        propensity=1.0,
+    )

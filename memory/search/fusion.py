@@ -1,0 +1,39 @@
+"""Reciprocal rank fusion: several ranked lists to one, by place and weight, never by raw scores."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+RRF_K = 60
+"""Damping of the first places (Cormack, Clarke and Buettcher 2009)."""
+
+LEG_WEIGHTS: dict[str, float] = {"docs": 1.0, "passages": 0.5, "vectors": 1.0}
+"""Measured: a weak leg with the weight of a strong one breaks id queries (docs/adr/0502-fusion.md)."""
+
+CJK_VECTOR_WEIGHT = 1.5
+
+
+def fuse(legs: Mapping[str, Sequence[K]], weights: Mapping[str, float]) -> dict[K, dict[str, float]]:
+    """Return each member's score parts by leg, best sum first; the first place of a list counts w/60.
+
+    Ties keep the order of the legs as given, then of the list. A member that stands twice in a list counts once.
+    """
+    scores: dict[K, dict[str, float]] = {}
+    for name, members in legs.items():
+        weight = weights.get(name, 1.0)
+        for place, member in enumerate(dict.fromkeys(members)):
+            scores.setdefault(member, {})[name] = weight / (RRF_K + place)
+    return dict(sorted(scores.items(), key=lambda entry: -sum(entry[1].values())))
+
+
+def pool_size(limit: int) -> int:
+    """Return how many results of each leg to fuse for a page of `limit`: four pages, within 20 and 100."""
+    return min(max(4 * limit, 20), 100)
+
+
+def vector_weight(*, is_cjk: bool) -> float:
+    """Return the vector leg's weight in plain two-list fusion: more for CJK queries, where words overlap less."""
+    return CJK_VECTOR_WEIGHT if is_cjk else 1.0

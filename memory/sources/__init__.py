@@ -1,0 +1,1 @@
+"""Files to documents: walking a folder, frontmatter, Markdown, kinds, lessons."""

@@ -1,0 +1,1 @@
+"""The durable side of the store: what no file can give back."""
