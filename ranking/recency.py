@@ -6,6 +6,8 @@ long tail. Source: F200 "recency_decay", KD-5, KD-6.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 HALF_LIFE_DAYS: dict[str, float | None] = {
     "adr": None,
     "lesson": None,
@@ -47,3 +49,16 @@ def recency(kind: str, age_days: float | None) -> float:
     if age_days is None or age_days != age_days:
         return UNKNOWN_AGE
     return half_life / (half_life + max(0.0, age_days))
+
+
+def age_of(updated_at: str | datetime | None, now: datetime) -> float | None:
+    """Return the age in days of a date as a document states it; None when it states none that can be read."""
+    if isinstance(updated_at, str):
+        try:
+            updated_at = datetime.fromisoformat(updated_at)
+        except ValueError:
+            return None
+    if updated_at is None:
+        return None
+    aware = updated_at if updated_at.tzinfo is not None else updated_at.replace(tzinfo=UTC)
+    return (now - aware).total_seconds() / 86400.0

@@ -25,7 +25,7 @@ import numpy as np
 from ranking.constitutional import is_constitutional
 from ranking.explain import Estimator, Explanation, PriorEvidence, evidence
 from ranking.mmr import DEFAULT_LAMBDA, Floats, Similarities, diversify, mmr_applies
-from ranking.recency import recency
+from ranking.recency import age_of, recency
 from streams.recall import AnchorPrior
 
 Mode = Literal["off", "shadow", "on"]
@@ -151,6 +151,11 @@ def climb(
     return result
 
 
+def mode_of(flag: str | None) -> Mode:
+    """Return the mode that a flag's text asks for; anything that is none of the three is `off`."""
+    return "on" if flag == "on" else "shadow" if flag == "shadow" else "off"
+
+
 @lru_cache(maxsize=256)
 def ranker_id(settings: RerankSettings) -> str:
     """Return the name of a ranker: its estimator and a digest of every weight and bound, but not its mode."""
@@ -199,7 +204,7 @@ class _Scores:
         for place, item in enumerate(items):
             relevance = self.relevance[place]
             authority = settings.alpha * (AUTHORITY_BOOST.get(item.authority, 1.0) - 1.0) * relevance
-            fresh = settings.gamma * (recency(item.doc_kind, _age_days(item.updated_at, now)) - 0.5) * relevance
+            fresh = settings.gamma * (recency(item.doc_kind, age_of(item.updated_at, now)) - 0.5) * relevance
             stale = -settings.delta * relevance if item.stale else 0.0
             self.parts.append((authority, fresh, stale))
             self.neutral.append(relevance + authority + fresh + stale)
@@ -270,7 +275,3 @@ def relevance_of(items: Sequence[RankItem]) -> list[float]:
         ceiling = ceiling if item.is_pinned else min(ceiling, max(score / best, 1e-6))
         relevance.append(ceiling)
     return relevance
-
-
-def _age_days(updated_at: datetime | None, now: datetime) -> float | None:
-    return None if updated_at is None else (now - updated_at).total_seconds() / 86400.0
