@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import importlib.resources
-import socket
-import time
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 
 from deploy.child import Child, spawn
+from deploy.kafka.cluster import KafkaCluster
+from deploy.ports import free_ports, wait_until_listening
 from deploy.settings import Settings
 from streams.client import Connection
-from streams.errors import BrokerUnavailable, ConfigError
+from streams.errors import ConfigError
 
 READY_SECONDS = 20.0
 """A broker that takes longer to listen is taken for broken; the embedded one needs 0.1 s."""
@@ -33,12 +34,12 @@ class EmbeddedBroker:
         self._child: Child | None = None
 
     def __enter__(self) -> Connection:
-        port = self._port or free_port()
+        port = self._port or free_ports(1)[0]
         address = f"tcp://127.0.0.1:{port}"
         argv = [str(_tansu()), "broker", "--silent", "--storage-engine", "memory://tansu/"]
         argv += ["--listener-url", address, "--advertised-listener-url", address]
         self._child = spawn("broker", argv, log=self._folder / "broker.log")
-        wait_until_listening(self._child, [port])
+        wait_until_listening(self._child, [port], seconds=READY_SECONDS)
         return Connection(bootstrap=f"127.0.0.1:{port}", session_timeout_s=EMBEDDED_SESSION_SECONDS)
 
     def __exit__(
@@ -57,9 +58,17 @@ def broker_for(settings: Settings) -> AbstractContextManager[Connection]:
     setting = settings.broker.strip()
     if not setting:
         return EmbeddedBroker(settings.data_dir / "logs")
+    if setting == "kafka":
+        return _managed_kafka(settings.data_dir / "kafka", settings.session_seconds)
     if all(":" in address for address in setting.split(",")):
         return nullcontext(own_connection(settings))
-    raise ConfigError(f"TRODDEN_BROKER: expected nothing or host:port[,host:port], got {setting!r}")
+    raise ConfigError(f"TRODDEN_BROKER: expected nothing, `kafka` or host:port[,host:port], got {setting!r}")
+
+
+@contextmanager
+def _managed_kafka(folder: Path, session_s: float) -> Iterator[Connection]:
+    with KafkaCluster(folder) as cluster:
+        yield Connection(bootstrap=cluster.bootstrap, session_timeout_s=session_s)
 
 
 def own_connection(settings: Settings) -> Connection:
@@ -72,40 +81,8 @@ def own_connection(settings: Settings) -> Connection:
         sasl_password=settings.sasl_password.get_secret_value(),
         ssl_cafile=str(settings.ssl_cafile) if settings.ssl_cafile else None,
         session_timeout_s=settings.session_seconds,
+        session_timeout_s=settings.session_seconds,
     )
-
-
-def free_port() -> int:
-    """Return a loopback port that nobody listens on at present."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def wait_until_listening(child: Child, ports: list[int], *, seconds: float = READY_SECONDS) -> None:
-    """Return once the child accepts connections on these loopback ports.
-
-    Raises:
-        BrokerUnavailable: when it ended or did not listen in time; the child is stopped, its last words are told.
-    """
-    deadline = time.monotonic() + seconds
-    for port in ports:
-        while not _listens(port):
-            if not child.alive or time.monotonic() > deadline:
-                child.stop()
-                raise BrokerUnavailable(
-                    f"expected {child.name} to listen on port {port} within {seconds:.0f} s, got:\n{child.last_words()}"
-                )
-            time.sleep(0.02)
-
-
-def _listens(port: int) -> bool:
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=0.2):
-            return True
-    except OSError:
-        return False
 
 
 def _tansu() -> Path:

@@ -17,6 +17,8 @@ from streams.client import Connection, ensure_topics, lag
 from streams.emitter import KafkaEmitter
 from streams.errors import StorageUnavailable, TerminalError
 from streams.topics import ANCHOR_PRIORS, RECALL_EVENTS, TOOL_EVENTS, TOPICS, TRAJECTORIES
+from warehouse import publisher
+from warehouse.storage.store import LocalStorage
 
 CORRELATOR_GROUP = "trodden-correlator"
 SINK_GROUP = "trodden-sink"
@@ -84,7 +86,7 @@ class Stack:
         await self._exit.aclose()
 
     async def drained(self) -> None:
-        """Return once everything published so far is correlated, landed and applied.
+        """Return once everything published so far is correlated, landed, applied, and in the catalog.
 
         Raises:
             RoleFailed: when a role keeps dying, so that this would never come.
@@ -93,6 +95,7 @@ class Stack:
         await self._caught_up(SINK_GROUP, [t.name for t in TOPICS] + [t.dead for t in TOPICS])
         if "applier" in self.children:
             await self._caught_up(APPLIER_GROUP, [ANCHOR_PRIORS.name])
+        await asyncio.to_thread(self._publish_catalog)
 
     async def until(self, stop: asyncio.Event) -> None:
         """Return when told to stop.
@@ -117,6 +120,11 @@ class Stack:
             if self._watcher.done():
                 self._watcher.result()
             await asyncio.sleep(0.05)
+
+    def _publish_catalog(self) -> None:
+        """Publish now: under load the sink itself lets some time pass between two catalogs."""
+        storage = LocalStorage(self.settings.tables_dir)
+        publisher.publish(storage, self.settings.data_dir / publisher.CATALOG)
 
     def _start(self, role: str) -> None:
         self.children[role] = spawn(

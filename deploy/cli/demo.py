@@ -58,9 +58,8 @@ def show(summary: Summary, console: Console) -> None:
     console.print()
     console.print(f"[bold]The search “{summary.query}”, before and after learning from consumption[/]")
     console.print(_orders(summary.after))
-    for place in summary.after:
-        if place.rank != place.rank_before:
-            console.print(f"  [bold]{place.anchor}[/] {place.reason}", highlight=False)
+    for place in sorted(summary.after, key=lambda place: -abs(place.rank - place.rank_before))[:3]:
+        console.print(f"  [bold]{place.anchor}[/] {place.reason}", highlight=False)
     console.print()
     console.print(f"Everything lies in [bold]{summary.folder}[/]; open catalog.duckdb read-only with DuckDB.")
 
@@ -68,7 +67,8 @@ def show(summary: Summary, console: Console) -> None:
 def _orders(places: list[Place]) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0))
     for heading in ("before", "after", "", "anchor", "title"):
-        table.add_column(heading, justify="right" if heading in ("before", "after") else "left", no_wrap=True)
+        number = heading in ("before", "after")
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True, max_width=34)
     for place in places:
         moved = place.rank_before - place.rank
         arrow = f"[green]▲{moved}[/]" if moved > 0 else f"[red]▼{-moved}[/]" if moved < 0 else ""

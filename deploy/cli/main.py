@@ -24,7 +24,10 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     Command("demo", "deploy.cli.demo"),
     Command("import", "deploy.cli.import_"),
+    Command("index", "deploy.cli.index"),
+    Command("mcp", "deploy.cli.mcp"),
     Command("measures", "deploy.cli.measures"),
+    Command("search", "deploy.cli.search"),
     Command("up", "deploy.cli.up"),
     Command("worker", "deploy.cli.worker"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from deploy.demo import documents, plan, sessions
@@ -13,11 +13,12 @@ from deploy.importing import Stage, Watch, publish_sessions
 from deploy.publishing import publish_documents
 from deploy.settings import Settings
 from deploy.stack import Stack
-from memory.model import Hit, SearchRequest
+from memory.model import Hit, IndexReport, SearchRequest
 from memory.search.answer import candidate
 from memory.store import SearchStore
 from ranking.job import compute_priors
 from ranking.publisher import PublishedAnchors, publish_run
+from streams.clock import FixedClock
 from streams.errors import ConfigError
 from streams.recall import Candidate
 from warehouse.store import Warehouse
@@ -77,8 +78,8 @@ async def run(settings: Settings, as_of: datetime, *, watch: Watch = lambda _: N
     folder = clear(settings.data_dir)
     watch(Stage("writing and indexing documents"))
     documents.write(folder / "docs", as_of)
-    with SearchStore.open(settings.memory_dir) as store:
-        indexed = store.index(folder / "docs")
+    indexed = index_early(settings, folder / "docs", as_of)
+    with SearchStore.open(settings.memory_dir, clock=FixedClock(as_of)) as store:
         sessions.write(folder / "sessions", as_of, shown_by(store), docs=str(folder / "docs"))
         before = store.search(_request("off")).hits
         watch(Stage("starting broker and workers"))
@@ -88,7 +89,7 @@ async def run(settings: Settings, as_of: datetime, *, watch: Watch = lambda _: N
             watch(Stage("computing and publishing priors"))
             warehouse = Warehouse(settings.data_dir)
             priors = compute_priors(warehouse, as_of)
-            await publish_run(stack.emitter, priors, PublishedAnchors(settings.data_dir / "published-priors.json"))
+            await publish_run(stack.emitter, priors, PublishedAnchors(settings.data_dir / "ranking" / "published.json"))
             await stack.drained()
         after = store.search(_request("on")).hits
     figures = {value.name: value for value in warehouse.measures(as_of, 30, surface="memory")}
@@ -104,6 +105,12 @@ async def run(settings: Settings, as_of: datetime, *, watch: Watch = lambda _: N
         after=_places(after, before),
         **_totals(warehouse),
     )
+
+
+def index_early(settings: Settings, docs: Path, as_of: datetime) -> IndexReport:
+    """Index the documents as of the day before the first session, so that none is too new to be judged."""
+    with SearchStore.open(settings.memory_dir, clock=FixedClock(as_of - timedelta(days=31))) as store:
+        return store.index(docs)
 
 
 def clear(folder: Path) -> Path:

@@ -1,0 +1,63 @@
+"""`trodden search`: ask the search store what agents ask it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from deploy.cli import options
+from deploy.settings import load
+from memory.mcp.format import answer_text
+from memory.mcp.tools import structured
+from memory.model import Depth, Mode, Scope, SearchRequest
+from memory.search.filters import InvalidDateError
+from memory.store import SearchStore
+from streams.errors import ConfigError
+
+
+def command(
+    query: Annotated[str, typer.Argument(help="Words, an id, or a question.")],
+    mode: Annotated[Mode, typer.Option(help="How to search.")] = "lexical",
+    scope: Annotated[Scope, typer.Option(help="Where to search.")] = "all",
+    depth: Annotated[Depth, typer.Option(help="summary: documents; raw: their passages.")] = "summary",
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind; may be repeated.")] = None,
+    status: Annotated[list[str] | None, typer.Option(help="Only this status; may be repeated.")] = None,
+    date_from: Annotated[str | None, typer.Option(help="Changed on or after this ISO date or instant.")] = None,
+    date_to: Annotated[str | None, typer.Option(help="Changed on or before this ISO date or instant.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Results to show.")] = 10,
+    rerank: Annotated[
+        Literal["off", "shadow", "on"] | None, typer.Option(help="Consumption priors; TRODDEN_RERANK by default.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    data: Annotated[Path | None, options.DATA] = None,
+) -> None:
+    """Search the indexed documents. Exits 0 with results, 1 without, 2 when the search failed."""
+    settings = load(data=data)
+    request = SearchRequest(
+        query=query,
+        mode=mode,
+        scope=scope,
+        depth=depth,
+        kinds=tuple(kind or ()),
+        statuses=tuple(status or ()),
+        date_from=date_from,
+        date_to=date_to,
+        limit=limit,
+        rerank=rerank or settings.rerank,
+        estimator=settings.estimator,
+    )
+    with SearchStore.open(settings.memory_dir) as store:
+        try:
+            answer = store.search(request)
+        except InvalidDateError as error:
+            raise ConfigError(str(error)) from None
+    if as_json:
+        typer.echo(msgspec.json.encode(structured(answer)).decode())
+    else:
+        Console().print(Text(answer_text(answer)), soft_wrap=True)
+    raise typer.Exit(2 if answer.failed else 0 if answer.hits else 1)

@@ -1,0 +1,1 @@
+"""Apache Kafka without Docker: Maven copies the jars, Java runs them, one node or three."""
