@@ -41,6 +41,9 @@ bench: bench-attribution bench-streams bench-warehouse bench-search bench-rankin
 bench-%: setup ## one bench: attribution, streams, crash, warehouse, search, ranking
 	@$(BIN)/python -m benches.$(subst -,_,$*)
 
+kafka: setup ## fetch Apache Kafka's jars through Maven (needs Java 17 or newer)
+	@$(BIN)/python -m deploy.kafka.jars
+
 docs: setup ## write the generated pages of docs/
 	@$(BIN)/python -m deploy.docs
 

@@ -81,7 +81,6 @@ def own_connection(settings: Settings) -> Connection:
         sasl_password=settings.sasl_password.get_secret_value(),
         ssl_cafile=str(settings.ssl_cafile) if settings.ssl_cafile else None,
         session_timeout_s=settings.session_seconds,
-        session_timeout_s=settings.session_seconds,
     )
 
 

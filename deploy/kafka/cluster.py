@@ -70,8 +70,7 @@ class KafkaCluster:
 
     def start(self, node: int) -> None:
         """Start a node that does not run."""
-        log4j = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
-        argv = [jars.java(), *_JAVA_OPTIONS, *log4j, "-cp", f"{self._lib}/*", "kafka.Kafka", str(self._conf(node))]
+        argv = [jars.java(), *_JAVA_OPTIONS, "-cp", f"{self._lib}/*", "kafka.Kafka", str(self._conf(node))]
         self._children[node] = spawn(f"kafka-{node}", argv, log=self._folder / f"node-{node}.log")
 
     def wait(self, node: int) -> None:

@@ -1,15 +1,13 @@
-"""Starts each backend once for the whole suite."""
+"""Each test runs on every backend, on a topic of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
-from deploy.broker import EmbeddedBroker
-from streams.client import Connection, create_topics
+from streams.client import create_topics
 from streams.testing import LocalLog
 from streams.topics import TopicSpec
 from tests.contract.backends import Backend, Broker, Local
@@ -17,13 +15,9 @@ from tests.contract.backends import Backend, Broker, Local
 PARTITIONS = 4
 
 
-@pytest.fixture(scope="session")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    with EmbeddedBroker(tmp_path_factory.mktemp("broker")) as connection:
-        yield connection
-
-
-@pytest.fixture(params=["local", pytest.param("embedded", marks=pytest.mark.broker)])
+@pytest.fixture(
+    params=["local", pytest.param("embedded", marks=pytest.mark.broker), pytest.param("kafka", marks=pytest.mark.kafka)]
+)
 def backend(request: pytest.FixtureRequest) -> Backend:
     if request.param == "local":
         return Local(LocalLog(partitions=PARTITIONS))
