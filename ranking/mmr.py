@@ -26,29 +26,26 @@ def mmr_applies(pool_size: int, limit: int, mode: str) -> bool:
     return mode == "hybrid" and limit > 0 and pool_size >= POOL_PER_RESULT * limit
 
 
-class Similarities:
-    """Similarities of a pool, one row at a time: cosine where every document has a vector, else shared keywords."""
+def similarity_matrix(
+    keywords: Sequence[Sequence[str]], vectors: Sequence[Sequence[float] | Floats | None] = ()
+) -> Floats:
+    """Return how alike every two items are, in [0, 1]: cosine where all have vectors, else the share of keywords.
 
-    def __init__(self, keywords: Sequence[Sequence[str]], vectors: Sequence[Sequence[float] | Floats | None]) -> None:
-        self._cosine = bool(vectors) and all(vector is not None for vector in vectors)
-        if self._cosine:
-            matrix = np.asarray(vectors, dtype=np.float64)
-            norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-            self._rows = matrix / np.where(norms > 0, norms, 1.0)
-            return
-        columns = {word: column for column, word in enumerate({word for words in keywords for word in words})}
-        self._rows = np.zeros((len(keywords), max(1, len(columns))))
-        for row, words in enumerate(keywords):
-            self._rows[row, [columns[word] for word in words]] = 1.0
-        self._sizes = self._rows.sum(axis=1)
-
-    def to(self, item: int) -> Floats:
-        """Return the similarity of every item to this one, each in [0, 1]."""
-        common: Floats = self._rows @ self._rows[item]
-        if self._cosine:
-            return np.maximum(common, 0.0)
-        union: Floats = self._sizes + self._sizes[item] - common
-        return np.divide(common, np.maximum(union, 1.0))
+    An item without keywords is like none, not even like another without any.
+    """
+    if vectors and all(vector is not None for vector in vectors):
+        matrix = np.asarray(vectors, dtype=np.float64)
+        norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+        unit = matrix / np.where(norms > 0, norms, 1.0)
+        return np.maximum(unit @ unit.T, 0.0)
+    columns: dict[str, int] = {}
+    column = [columns.setdefault(word, len(columns)) for words in keywords for word in words]
+    row = np.repeat(np.arange(len(keywords)), [len(words) for words in keywords])
+    marks = np.zeros((len(keywords), max(1, len(columns))))
+    marks[row, np.array(column, dtype=np.int64)] = 1.0
+    common: Floats = marks @ marks.T
+    sizes = common.diagonal()
+    return np.divide(common, np.maximum(sizes[:, None] + sizes[None, :] - common, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ class Diversified:
 
 def diversify(
     scores: Sequence[float],
-    similarities: Similarities,
+    similarities: Floats,
     *,
     limit: int,
     lambda_: float = DEFAULT_LAMBDA,
@@ -82,23 +79,20 @@ def diversify(
         raise ValueError(f"lambda lies in [0, 1], got {lambda_}")
     raw = np.asarray(scores, dtype=np.float64)
     low, spread = (float(raw.min()), float(np.ptp(raw))) if len(raw) else (0.0, 0.0)
-    relevance = (raw - low) / spread if spread > 0 else np.ones_like(raw)
     deadlines = {place: item for item, place in (latest or {}).items()}
-    worst = np.zeros_like(raw)
-    value = lambda_ * relevance
-    frozen_at = np.zeros_like(raw)
-    open_ = np.ones(len(raw), dtype=bool)
-    chosen: list[int] = []
+    own = lambda_ * (raw - low) / spread if spread > 0 else np.full_like(raw, lambda_)
+    worst, cost = np.zeros_like(raw), np.zeros_like(raw)
+    value, chosen = own.copy(), []
     for place in range(min(limit, len(raw))):
         due = deadlines.get(place)
-        pick = due if due is not None and open_[due] else int(np.argmax(np.where(open_, value, -np.inf)))
+        pick = due if due is not None and own[due] >= 0.0 else int(value.argmax())
         chosen.append(pick)
-        open_[pick] = False
-        frozen_at[pick] = worst[pick]
-        np.maximum(worst, similarities.to(pick), out=worst)
-        value = lambda_ * relevance - (1.0 - lambda_) * worst
-    rest = np.flatnonzero(open_)
-    frozen_at[rest] = worst[rest]
-    chosen.extend(int(item) for item in rest[np.argsort(-value[rest], kind="stable")])
+        own[pick] = -np.inf
+        cost[pick] = worst[pick]
+        np.maximum(worst, similarities[pick], out=worst)
+        value = own - (1.0 - lambda_) * worst
+    rest = np.flatnonzero(own >= 0.0)
+    cost[rest] = worst[rest]
+    chosen += rest[np.argsort(-value[rest], kind="stable")].tolist()
     unit = spread if spread > 0 else 1.0
-    return Diversified(chosen, -(1.0 - lambda_) / max(lambda_, 1e-9) * frozen_at * unit)
+    return Diversified(chosen, -(1.0 - lambda_) / max(lambda_, 1e-9) * cost * unit)

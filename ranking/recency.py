@@ -38,27 +38,28 @@ def half_life_days(kind: str) -> float | None:
     return HALF_LIFE_DAYS.get(kind, OTHER_HALF_LIFE_DAYS)
 
 
-def recency(kind: str, age_days: float | None) -> float:
-    """Return how fresh a document of this kind still is, in (0, 1].
+def recency(kind: str, age: float | None) -> float:
+    """Return how fresh a document of this kind and age in days still is, in (0, 1].
 
     A date in the future is a clock's error and counts as now. An unknown or unreadable age is neutral.
     """
-    half_life = half_life_days(kind)
+    half_life = HALF_LIFE_DAYS.get(kind, OTHER_HALF_LIFE_DAYS)
     if half_life is None:
         return 1.0
-    if age_days is None or age_days != age_days:
+    if age is None or age != age:
         return UNKNOWN_AGE
-    return half_life / (half_life + max(0.0, age_days))
+    return half_life / (half_life + age) if age > 0.0 else 1.0
 
 
-def age_of(updated_at: str | datetime | None, now: datetime) -> float | None:
-    """Return the age in days of a date as a document states it; None when it states none that can be read."""
-    if isinstance(updated_at, str):
-        try:
-            updated_at = datetime.fromisoformat(updated_at)
-        except ValueError:
-            return None
-    if updated_at is None:
+def age_days(updated_at: datetime | None, now: datetime) -> float | None:
+    """Return the days since an aware instant; None when it is unknown."""
+    return None if updated_at is None else (now - updated_at).total_seconds() / 86400.0
+
+
+def read_date(text: str) -> datetime | None:
+    """Return the instant that a document states, UTC where it names no zone; None when it cannot be read."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
         return None
-    aware = updated_at if updated_at.tzinfo is not None else updated_at.replace(tzinfo=UTC)
-    return (now - aware).total_seconds() / 86400.0
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import astuple, dataclass
 from datetime import datetime
@@ -23,9 +23,9 @@ from typing import Literal
 import numpy as np
 
 from ranking.constitutional import is_constitutional
-from ranking.explain import Estimator, Explanation, PriorEvidence, evidence
-from ranking.mmr import DEFAULT_LAMBDA, Floats, Similarities, diversify, mmr_applies
-from ranking.recency import age_of, recency
+from ranking.explain import Estimator, Explanation, evidence
+from ranking.mmr import DEFAULT_LAMBDA, Floats, diversify, mmr_applies, similarity_matrix
+from ranking.recency import age_days, recency
 from streams.recall import AnchorPrior
 
 Mode = Literal["off", "shadow", "on"]
@@ -120,7 +120,7 @@ def rerank(
     if mmr_applies(len(items), limit, search_mode):
         order = scores.diversify(order, limit, settings.mmr_lambda)
     final = climb(order, scores.final, protected=scores.protected, walls=scores.pinned, max_places=settings.max_places)
-    explanations = scores.explain(order, final)
+    explanations = Waterfalls(scores, order, final)
     return Reranked(settings.mode, ranker_id(settings), base, tuple(explanations), explanations)
 
 
@@ -165,13 +165,16 @@ def ranker_id(settings: RerankSettings) -> str:
 
 def prior_effect(prior: AnchorPrior, settings: RerankSettings, *, constitutional: bool = False) -> tuple[float, str]:
     """Return the share of relevance that consumption adds or takes, bounded, and the rule that decided it."""
-    bound = math.log1p(settings.max_effect)
+    limit = settings.max_effect
     if settings.estimator == "calibrated":
-        z = prior.calibrated.z if prior.calibrated else 0.0
-        effect, rule = math.expm1(max(-bound, min(bound, settings.beta * z))), "interval" if z else "no_evidence"
+        z = settings.beta * prior.calibrated.z if prior.calibrated else 0.0
+        bound = math.log1p(limit)
+        effect = 0.0 if z == 0.0 else math.expm1(-bound if z < -bound else bound if z > bound else z)
+        rule = "interval" if z else "no_evidence"
     else:
-        worst = -settings.max_effect
-        effect, rule = max(worst, min(settings.max_effect, settings.beta * prior.spec.prior)), prior.spec.branch
+        lift = settings.beta * prior.spec.prior
+        effect = -limit if lift < -limit else limit if lift > limit else lift
+        rule = prior.spec.branch
     if prior.spec.branch == "grace":
         return 0.0, "grace"
     if constitutional:
@@ -188,76 +191,88 @@ class _Scores:
         self, items: Sequence[RankItem], priors: Mapping[str, AnchorPrior], now: datetime, settings: RerankSettings
     ) -> None:
         self.items = items
+        self.settings = settings
         self.relevance = relevance_of(items)
         self.pinned = {place for place, item in enumerate(items) if item.is_pinned}
-        constitutional = {
+        self.constitutional = {
             place
             for place, item in enumerate(items)
-            if is_constitutional(item.doc_kind, item.authority, item.path) and not item.stale
+            if not item.stale and is_constitutional(item.doc_kind, item.authority, item.path)
         }
-        self.protected = self.pinned | constitutional
-        self.priors: dict[int, PriorEvidence] = {}
-        self.parts: list[tuple[float, float, float]] = []
-        self.neutral: list[float] = []
-        self.final: list[float] = []
+        self.protected = self.pinned | self.constitutional
+        self.parts = [_parts(item, share, now, settings) for item, share in zip(items, self.relevance, strict=True)]
+        self.neutral = [
+            share + authority + fresh + stale
+            for share, (authority, fresh, stale) in zip(self.relevance, self.parts, strict=True)
+        ]
+        self.priors = {place: prior for place, item in enumerate(items) if (prior := priors.get(item.anchor))}
+        self.final = self.neutral.copy()
+        for place in self.priors:
+            self.final[place] += self.effect(place)[0] * self.relevance[place]
         self.mmr = np.zeros(len(items))
-        for place, item in enumerate(items):
-            relevance = self.relevance[place]
-            authority = settings.alpha * (AUTHORITY_BOOST.get(item.authority, 1.0) - 1.0) * relevance
-            fresh = settings.gamma * (recency(item.doc_kind, age_of(item.updated_at, now)) - 0.5) * relevance
-            stale = -settings.delta * relevance if item.stale else 0.0
-            self.parts.append((authority, fresh, stale))
-            self.neutral.append(relevance + authority + fresh + stale)
-            self.final.append(self.neutral[-1])
-            prior = priors.get(item.anchor)
-            if prior is not None:
-                effect, rule = prior_effect(prior, settings, constitutional=place in constitutional)
-                self.priors[place] = evidence(prior, settings.estimator, effect, rule)
-                self.final[place] += effect * relevance
+
+    def effect(self, place: int) -> tuple[float, str]:
+        """Return the share of its relevance that an item's prior adds or takes, and the rule that decided it."""
+        return prior_effect(self.priors[place], self.settings, constitutional=place in self.constitutional)
 
     def diversify(self, order: Sequence[int], limit: int, lambda_: float) -> list[int]:
         """Return the neutral order with near-duplicates apart; protected items keep their place or rise."""
-        similarities = Similarities(
+        similarities = similarity_matrix(
             [self.items[item].keywords for item in order], [self.items[item].vector for item in order]
         )
         latest = {place: place for place, item in enumerate(order) if item in self.protected}
         spread = diversify(
             [self.neutral[item] for item in order], similarities, limit=limit, lambda_=lambda_, latest=latest
         )
-        for place, item in enumerate(order):
-            self.mmr[item] = spread.penalties[place]
-        self.final = [score + float(cost) for score, cost in zip(self.final, self.mmr, strict=True)]
+        self.mmr[list(order)] = spread.penalties
+        self.final = (np.asarray(self.final) + self.mmr).tolist()
         return [order[place] for place in spread.order]
 
-    def explain(self, neutral: Sequence[int], final: Sequence[int]) -> dict[str, Explanation]:
-        """Return the waterfall of each item, in the final order."""
-        without = {item: place for place, item in enumerate(neutral, start=1)}
-        return {
-            self.items[place].anchor: self._explanation(place, rank, without[place])
-            for rank, place in enumerate(final, start=1)
-        }
 
-    def _explanation(self, place: int, rank: int, without: int) -> Explanation:
-        authority, fresh, stale = self.parts[place]
-        prior = self.priors.get(place)
-        relevance = self.relevance[place]
+class Waterfalls(Mapping[str, Explanation]):
+    """The explanations of one rerank by anchor, in its order; each is written when it is asked for."""
+
+    def __init__(self, scores: _Scores, neutral: Sequence[int], final: Sequence[int]) -> None:
+        self._scores = scores
+        self._without = {item: rank for rank, item in enumerate(neutral, start=1)}
+        self._places = {scores.items[item].anchor: (rank, item) for rank, item in enumerate(final, start=1)}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, anchor: str) -> Explanation:
+        rank, place = self._places[anchor]
+        scores = self._scores
+        authority, fresh, stale = scores.parts[place]
+        relevance, prior = scores.relevance[place], scores.priors.get(place)
+        effect, rule = scores.effect(place) if prior else (0.0, "")
         return Explanation(
-            anchor=self.items[place].anchor,
+            anchor=anchor,
             rank=rank,
             base_rank=place + 1,
-            rank_without_prior=without,
+            rank_without_prior=self._without[place],
             parts={
                 "base": relevance,
                 "authority": authority,
                 "recency": fresh,
                 "stale": stale,
-                "mmr": float(self.mmr[place]),
-                "prior": prior.effect * relevance if prior else 0.0,
+                "mmr": float(scores.mmr[place]),
+                "prior": effect * relevance,
             },
-            score=self.final[place],
-            protected=place in self.protected,
-            prior=prior,
+            score=scores.final[place],
+            protected=place in scores.protected,
+            prior=evidence(prior, scores.settings.estimator, effect, rule) if prior else None,
         )
+
+
+def _parts(item: RankItem, relevance: float, now: datetime, settings: RerankSettings) -> tuple[float, float, float]:
+    """Return what authority, freshness and staleness add."""
+    authority = settings.alpha * (AUTHORITY_BOOST.get(item.authority, 1.0) - 1.0)
+    fresh = settings.gamma * (recency(item.doc_kind, age_days(item.updated_at, now)) - 0.5)
+    return authority * relevance, fresh * relevance, -settings.delta * relevance if item.stale else 0.0
 
 
 def relevance_of(items: Sequence[RankItem]) -> list[float]:
@@ -267,11 +282,13 @@ def relevance_of(items: Sequence[RankItem]) -> list[float]:
     count 1; a pool without positive scores falls back to 1/(60 + rank).
     """
     scores = [0.0 if item.is_pinned else item.base_score for item in items]
-    if any(not math.isfinite(score) for score in scores) or (best := max(scores)) <= 0.0:
+    best = max(scores)
+    if best <= 0.0 or not math.isfinite(sum(scores)):
         return [61.0 / (60.0 + rank) for rank in range(1, len(items) + 1)]
     relevance: list[float] = []
     ceiling = 1.0
     for item, score in zip(items, scores, strict=True):
-        ceiling = ceiling if item.is_pinned else min(ceiling, max(score / best, 1e-6))
+        if score < ceiling * best and not item.is_pinned:
+            ceiling = max(score / best, 1e-6)
         relevance.append(ceiling)
     return relevance

@@ -10,9 +10,9 @@ import msgspec
 
 from ranking.constitutional import is_constitutional
 from ranking.gate import Figures, friction_alarms, spec_conditions
-from ranking.mmr import DEFAULT_LAMBDA, Similarities, diversify, mmr_applies
+from ranking.mmr import DEFAULT_LAMBDA, diversify, mmr_applies, similarity_matrix
 from ranking.priors import WINDOW_DAYS, AnchorRecord, spec_prior
-from ranking.recency import age_of, recency
+from ranking.recency import age_days, read_date, recency
 from ranking.rerank import RankItem, RerankSettings, mode_of, rerank
 from ranking.sequential import Share
 from streams.recall import AnchorPrior, RecallOutcome, ResultStatus
@@ -153,7 +153,7 @@ def _alarms(case: Record) -> Record:
 def fresh(case: Record) -> Record:
     """Answer one vector of area `recency`."""
     if "updated_at" in case:
-        factor = recency(case["kind"], age_of(case["updated_at"], NOW))
+        factor = recency(case["kind"], age_days(read_date(case["updated_at"]), NOW))
         return {"factor": factor, "finite": factor == factor and abs(factor) != float("inf")}
     return {"factor": recency(case["kind"], case["age_days"])}
 
@@ -161,8 +161,7 @@ def fresh(case: Record) -> Record:
 def mmr(case: Record) -> Record:
     """Answer one vector of area `mmr`."""
     if "keywords_a" in case:
-        pair = Similarities([case["keywords_a"], case["keywords_b"]], [None, None])
-        return {"similarity": float(pair.to(0)[1])}
+        return {"similarity": float(similarity_matrix([case["keywords_a"], case["keywords_b"]])[0, 1])}
     if "pool_size" in case:
         return {"mmr_applied": mmr_applies(case["pool_size"], case["limit"], case["mode"])}
     if "configured_lambda" in case:
@@ -170,7 +169,7 @@ def mmr(case: Record) -> Record:
     items, limit = case["items"], case["limit"]
     order = list(range(len(items)))
     if mmr_applies(len(items), limit, case["mode"]):
-        similarities = Similarities([item["keywords"] for item in items], [item.get("vector") for item in items])
+        similarities = similarity_matrix([item["keywords"] for item in items], [item.get("vector") for item in items])
         latest = {place: place for place, item in enumerate(items) if item.get("pinned")}
         order = diversify(
             [item["score"] for item in items],
