@@ -133,6 +133,9 @@ class Hit:
     kind: str
     title: str
     path: str
+    """Relative to the root that was indexed."""
+    file: str
+    """Absolute; empty for documents that are no files."""
     status: str
     authority: str
     updated_at: datetime | None

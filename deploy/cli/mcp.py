@@ -10,7 +10,9 @@ from typing import Annotated
 
 import typer
 
+from deploy.broker import own_connection
 from deploy.cli import options
+from deploy.running import joined
 from deploy.settings import load
 from memory.mcp.publisher import CallPublisher
 from memory.mcp.server import Telemetry, build
@@ -34,14 +36,19 @@ def command(
     clock = SystemClock()
     name = session or f"mcp-{clock.now():%Y%m%dT%H%M%S}-{os.getpid()}"
 
-    async def connect() -> Emitter:
-        return await KafkaEmitter.connect(settings.broker_connection())
+    async def connect() -> Emitter | None:
+        found = joined(settings)
+        if ":" not in found.broker:
+            return None
+        emitter = KafkaEmitter(own_connection(found), client_id="trodden-mcp")
+        await emitter.start()
+        return emitter
 
     async def serve() -> None:
         with SearchStore.open(settings.memory_dir) as store:
             if docs is not None:
                 store.index(docs)
-            publisher = CallPublisher(settings.data_dir / "spool", name, connect if ":" in settings.broker else None)
+            publisher = CallPublisher(settings.data_dir / "spool", name, connect)
             toolbox = Toolbox(store=store, rerank=settings.rerank, estimator=settings.estimator)
             server = build(toolbox, Telemetry(publisher.put, clock, name, agent), version=version("trodden"))
             async with publisher:

@@ -73,6 +73,7 @@ def hit(item: Ranked, rank: int, query: Query, explanation: Explanation | None, 
         kind=doc.kind,
         title=doc.title,
         path=doc.path,
+        file=doc.file,
         status=doc.status,
         authority=doc.authority,
         updated_at=from_epoch_ms(doc.updated_ms),
@@ -135,7 +136,7 @@ def drilldown(doc: DocRow, passage: Passage | None) -> dict[str, Any] | None:
     if not doc.path or ".." in doc.path.split("/") or doc.path.startswith("/"):
         return None
     start, end = (passage.start_line, passage.end_line) if passage is not None and passage.start_line else (1, 120)
-    return {"tool": "Read", "params": {"file_path": doc.path, "offset": start, "limit": end - start + 1}}
+    return {"tool": "Read", "params": {"file_path": doc.file, "offset": start, "limit": end - start + 1}}
 
 
 def snippet(text: str, query: Query) -> str:

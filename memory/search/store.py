@@ -48,6 +48,12 @@ class DocRow:
     is_demoted: bool
     is_archived: bool
     source_ids: tuple[str, ...]
+    origin: str
+
+    @property
+    def file(self) -> str:
+        """Where an agent opens it: the absolute path of its file; empty for documents that are no files."""
+        return f"{self.origin.removeprefix('files:')}/{self.path}" if self.path else ""
 
 
 def doc_leg(db: apsw.Connection, query: Query, where: Condition, limit: int) -> list[tuple[int, Tier]]:
@@ -136,16 +142,15 @@ def documents(db: apsw.Connection, ids: Sequence[int]) -> dict[int, DocRow]:
     found = rows(
         db,
         "SELECT id, anchor, kind, status, title, summary, keywords, path, authority, updated_ms, superseded_by, head, "
-        "is_demoted, is_archived, source_ids FROM docs WHERE id IN (SELECT value FROM json_each(?))",
+        "is_demoted, is_archived, source_ids, origin FROM docs WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(ids)),),
     )
     return {int(row[0]): _doc_row(row) for row in found}
 
 
 def _doc_row(row: Sequence[Any]) -> DocRow:
-    key, anchor, kind, status, title, summary, keywords, path, authority, updated, by, head, demoted, archived, ids = (
-        row
-    )
+    key, anchor, kind, status, title, summary, keywords, path, authority, updated, *rest = row
+    by, head, demoted, archived, ids, origin = rest
     return DocRow(
         id=key,
         anchor=anchor,
@@ -162,6 +167,7 @@ def _doc_row(row: Sequence[Any]) -> DocRow:
         is_demoted=bool(demoted),
         is_archived=bool(archived),
         source_ids=tuple(json.loads(ids)),
+        origin=origin,
     )
 
 
