@@ -8,7 +8,7 @@ call does not grow with the number of searches. Nothing here depends on when an 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,7 +18,7 @@ from correlator.documents import Documents
 from correlator.flags import answers, is_reaction
 from correlator.methods import server_of
 from correlator.seen import Seen
-from correlator.target_match import Handle, Verdict, keys_of_handle, keys_of_ref, match
+from correlator.target_match import Handle, Verdict, index_key, keys_of_path, match
 from correlator.window import WindowPolicy
 from streams.events import Surface
 from streams.recall import Candidate, Grade, RecallEvent, TargetRef
@@ -76,10 +76,7 @@ class Search:
     """The event of a closed window, which no later call can change."""
 
 
-@dataclass(slots=True)
-class _Entry:
-    search: Search
-    candidate: Candidate
+_Shown = tuple[Search, Candidate]
 
 
 class Attribution:
@@ -99,7 +96,7 @@ class Attribution:
         self._active: deque[Search] = deque()
         self._expecting: list[Search] = []
         self._awaiting_dwell: list[Hit] = []
-        self._index: dict[str, list[_Entry]] = {}
+        self._by_path: dict[str, list[_Shown]] = {}
         self._by_token = False
         self._bundles = Bundles()
         self._last_read = -1
@@ -110,13 +107,18 @@ class Attribution:
         index = self.count
         self.count += 1
         self.events += call.observations
-        for hit in self._awaiting_dwell:
-            hit.dwell_ms = max(0, call.at_ms - hit.call.end_ms)
-        self._awaiting_dwell.clear()
-        self._close_windows(call, index)
+        if self._awaiting_dwell:
+            for hit in self._awaiting_dwell:
+                hit.dwell_ms = max(0, call.at_ms - hit.call.end_ms)
+            self._awaiting_dwell.clear()
+        if self._active:
+            self._close_windows(call, index)
         self._measure_skew(call)
         opened_of = self._open(call, index) if call.handles and self._active else ()
-        self._mark_reactions(call, index, opened_of)
+        if self._expecting:
+            self._answer(call, opened_of)
+        if self._active and (call.tree_search or call.surface is not None):
+            self._mark_searches(call, index)
         if call.opened:
             self._bundles.close()
             self._last_read = index
@@ -151,31 +153,36 @@ class Attribution:
         self.searches.append(search)
         self._active.append(search)
         self._expecting.append(search)
+        by_path = self._by_path
         for candidate in shown:
-            entry = _Entry(search, candidate)
-            keys = keys_of_ref(candidate.target)
-            for key in keys:
-                self._index.setdefault(key, []).append(entry)
-            self._by_token = self._by_token or not getattr(candidate.target, "path", "")
+            if key := index_key(candidate.target):
+                self._by_token = self._by_token or not getattr(candidate.target, "path", "")
+                entry = (search, candidate)
+                if (entries := by_path.get(key)) is None:
+                    by_path[key] = [entry]
+                else:
+                    entries.append(entry)
 
-    def _mark_reactions(self, call: Call, index: int, opened_of: Iterable[Search]) -> None:
-        """Tell the searches in their window what this call says of them."""
-        if self._expecting:
-            waiting = [search for search in self._expecting if not is_reaction(call, search.call)]
-            for search in self._expecting:
-                if is_reaction(call, search.call) and search.closed_after is None:
-                    search.reformulated = answers(call, search.call, search.surface) and search not in opened_of
-            self._expecting = waiting
-        if call.surface is not None:
-            for search in self._active:
-                if search.next_search is None and answers(call, search.call, search.surface):
-                    search.next_search = index - search.index
-        if call.tree_search:
-            for search in self._active:
-                search.fell_back = search.fell_back or search.surface == Surface.MEMORY
-        if call.event.tool == "graph_resolve":
-            for search in self._active:
-                search.graph_after_read = search.graph_after_read or self._last_read > search.index
+    def _answer(self, call: Call, opened_of: Collection[Search]) -> None:
+        """Tell the searches that wait for the agent's first reaction whether this is the same question anew."""
+        waiting: list[Search] = []
+        for search in self._expecting:
+            if not is_reaction(call, search.call):
+                waiting.append(search)
+            elif search.closed_after is None:
+                search.reformulated = answers(call, search.call, search.surface) and search not in opened_of
+        self._expecting = waiting
+
+    def _mark_searches(self, call: Call, index: int) -> None:
+        """Tell the searches in their window that another search came."""
+        graph = call.event.tool == "graph_resolve"
+        for search in self._active:
+            if search.next_search is None and answers(call, search.call, search.surface):
+                search.next_search = index - search.index
+            if call.tree_search and search.surface == Surface.MEMORY:
+                search.fell_back = True
+            if graph and self._last_read > search.index:
+                search.graph_after_read = True
 
     def _open(self, call: Call, index: int) -> set[Search]:
         """Credit what the call opened and return the searches that had shown it."""
@@ -198,23 +205,34 @@ class Attribution:
     def _candidates_of(self, handle: Handle, call: Call) -> dict[Search, tuple[Candidate, Verdict]]:
         """The closest candidate of each search in its window that the handle opens."""
         best: dict[Search, tuple[Candidate, Verdict]] = {}
-        for key in keys_of_handle(handle, by_token=self._by_token):
-            entries = self._index.get(key)
+        for search, candidate in self._shown_near(handle):
+            if not is_reaction(call, search.call) or (handle.kind == "id" and handle.parent != search.server):
+                continue
+            verdict = match(handle, candidate.target)
+            if verdict is None:
+                continue
+            known = best.get(search)
+            if known is None or (-verdict.closeness, candidate.rank) < (-known[1].closeness, known[0].rank):
+                best[search] = (candidate, verdict)
+        return best
+
+    def _shown_near(self, handle: Handle) -> Iterable[_Shown]:
+        """What was shown inside a window and may be what the handle opens."""
+        if handle.path is None:
+            return [(search, candidate) for search in self._active for candidate in search.candidates]
+        found: list[_Shown] = []
+        for key in keys_of_path(handle.path, by_token=self._by_token):
+            entries = self._by_path.get(key)
             if entries is None:
                 continue
-            if any(entry.search.closed_after is not None for entry in entries):
-                entries = self._index[key] = [entry for entry in entries if entry.search.closed_after is None]
-            for entry in entries:
-                search, candidate = entry.search, entry.candidate
-                if not is_reaction(call, search.call) or (handle.kind == "id" and handle.parent != search.server):
+            if entries[0][0].closed_after is not None:
+                entries = [entry for entry in entries if entry[0].closed_after is None]
+                if not entries:
+                    del self._by_path[key]
                     continue
-                verdict = match(handle, candidate.target)
-                if verdict is None:
-                    continue
-                known = best.get(search)
-                if known is None or (-verdict.closeness, candidate.rank) < (-known[1].closeness, known[0].rank):
-                    best[search] = (candidate, verdict)
-        return best
+                self._by_path[key] = entries
+            found += entries
+        return found
 
     def _record(
         self, search: Search, candidate: Candidate, verdict: Verdict, handle: Handle, call: Call, index: int

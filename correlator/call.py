@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from correlator.methods import EDIT_TOOLS, SEARCH_TOOLS, handles_of, server_of, shell_of
-from correlator.shell import ShellVerdict
 from correlator.target_match import Handle
 from streams.events import Surface, ToolCalled, ToolStatus
 from streams.recall import Grade, ResultStatus
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MS = timedelta(milliseconds=1)
 
 OrderKey = tuple[datetime, int, str]
 """The order of calls inside an invocation: (occurred_at, turn_index, tool_use_id)."""
@@ -45,32 +41,31 @@ class Call:
 
 def facts_of(event: ToolCalled, observations: int = 1) -> Call:
     """Return what follows from one call alone."""
+    tool = event.tool
     verdict = shell_of(event)
     handles = handles_of(event, verdict)
-    at_ms = (event.occurred_at - EPOCH) // _MS
-    end_ms = (event.ended_at - EPOCH) // _MS if event.ended_at else at_ms
+    tree_search = verdict.tree_search if verdict is not None else tool == "Grep" and not handles
+    at_ms = round(event.occurred_at.timestamp() * 1000)
+    end_ms = round(event.ended_at.timestamp() * 1000) if event.ended_at else at_ms
     ok = event.status is ToolStatus.OK
-    tree_search = _searches_tree(event, verdict, handles)
     return Call(
-        event=event,
-        observations=observations,
-        key=(event.occurred_at, event.turn_index, event.tool_use_id),
-        at_ms=at_ms,
-        end_ms=max(at_ms, end_ms),
-        ok=ok,
-        handles=handles,
-        surface=_surface(event, tree_search, handles),
-        tree_search=tree_search,
-        opened=ok and bool(handles) and event.tool not in ("graph_resolve", "Glob"),
-        grade=_grade(event, verdict),
-        skew_ms=max(0, at_ms - end_ms),
+        event,
+        observations,
+        (event.occurred_at, event.turn_index, event.tool_use_id),
+        at_ms,
+        max(at_ms, end_ms),
+        ok,
+        handles,
+        None if tool in EDIT_TOOLS or tool == "Read" else _surface(event, tree_search, handles),
+        tree_search,
+        ok and bool(handles) and tool not in ("graph_resolve", "Glob"),
+        Grade.C if verdict is not None else _GRADES.get(tool, Grade.B),
+        max(0, at_ms - end_ms),
     )
 
 
-def _searches_tree(event: ToolCalled, verdict: ShellVerdict | None, handles: tuple[Handle, ...]) -> bool:
-    if verdict is not None:
-        return verdict.tree_search
-    return event.tool == "Grep" and not handles
+_GRADES = {"memory_citation": Grade.A, "ApplyPatch": Grade.C, "apply_patch": Grade.C}
+"""Grade of a consumption by tool: A the runtime says so, C by a patch; shell is C, all others B."""
 
 
 def _surface(event: ToolCalled, tree_search: bool, handles: tuple[Handle, ...]) -> str | None:
@@ -81,7 +76,7 @@ def _surface(event: ToolCalled, tree_search: bool, handles: tuple[Handle, ...]) 
         return recall.surface if recall is not None else surface
     if tree_search:
         return Surface.CODE_SEARCH
-    if recall is None or event.tool in EDIT_TOOLS:
+    if recall is None:
         return None
     if recall.surface == Surface.CODE_SEARCH and recall.candidates and not handles:
         return recall.surface if server_of(event) else None
@@ -89,9 +84,3 @@ def _surface(event: ToolCalled, tree_search: bool, handles: tuple[Handle, ...]) 
         return None
     answered = recall.candidates or recall.result_status is not ResultStatus.PARSER_MISS
     return recall.surface if answered or not handles else None
-
-
-def _grade(event: ToolCalled, verdict: ShellVerdict | None) -> Grade:
-    if event.tool == "memory_citation":
-        return Grade.A
-    return Grade.C if verdict is not None or event.tool in ("ApplyPatch", "apply_patch") else Grade.B

@@ -39,7 +39,9 @@ def recall_event(
     """
     call = search.call.event
     outcome = call.recall or _UNKNOWN[call.status]
-    hits = sorted([*search.hits.values(), *search.outside.values()], key=_in_order)
+    hits = [*search.hits.values(), *search.outside.values()]
+    if len(hits) > 1:
+        hits.sort(key=_in_order)
     consumed = tuple(consumption(hit) for hit in hits)
     exposed = bool(outcome.candidates)
     concluded = bool(hits or search.clicks or search.reformulated or search.fell_back or search.graph_after_read)

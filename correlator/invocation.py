@@ -94,15 +94,16 @@ class Book:
             self.ends.append(event)
 
     def _add_call(self, event: ToolCalled) -> None:
-        known = self.calls.get(event.tool_use_id)
+        use = event.tool_use_id
+        known = self.calls.get(use)
         if known is None:
             call = facts_of(event)
         else:
-            together = self.observations.setdefault(event.tool_use_id, [known.event])
+            together = self.observations.setdefault(use, [known.event])
             together.append(event)
             call = facts_of(merged(together), len(together))
             self.lanes[known.event.agent_id].remove(known)
-        self.calls[event.tool_use_id] = call
+        self.calls[use] = call
         agent = call.event.agent_id
         lane = self.lanes.get(agent)
         if lane is None:

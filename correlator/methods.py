@@ -54,8 +54,7 @@ Opener = Callable[[ToolCalled, PathKey | None], Iterator[Handle]]
 def text_of(tool_input: Mapping[str, Any], *names: str) -> str:
     """Return the first of these inputs that is text and not empty; camelCase and snake_case are two names."""
     for name in names:
-        value = tool_input.get(name)
-        if isinstance(value, str) and value:
+        if (value := tool_input.get(name)) and isinstance(value, str):
             return value
     return ""
 
@@ -80,11 +79,12 @@ def _path(call: ToolCalled, cwd: PathKey | None, raw: str, **more: Any) -> Handl
 def _read(call: ToolCalled, cwd: PathKey | None) -> Iterator[Handle]:
     raw = text_of(call.input, "file_path", "path", "absolute_path", "filePath", "notebook_path", "uri")
     if raw:
-        fresh = all(touch.new_content for touch in call.touched)
-        yield _path(call, cwd, raw, lines=_lines(call.input), new_content=fresh)
+        lines = _lines(call.input)
+        fresh = not call.touched or all(touch.new_content for touch in call.touched)
+        yield Handle("path", raw, path_key(raw, call.cwd), lines, "", False, fresh, cwd)
         for touch in call.touched:
             if touch.op == "read" and touch.path != raw:
-                yield _path(call, cwd, touch.path, lines=_lines(call.input), new_content=fresh)
+                yield _path(call, cwd, touch.path, lines=lines, new_content=fresh)
     several = call.input.get("paths") or call.input.get("absolute_paths")
     if isinstance(several, list):
         yield from (_path(call, cwd, str(each)) for each in several if each)
@@ -93,14 +93,16 @@ def _read(call: ToolCalled, cwd: PathKey | None) -> Iterator[Handle]:
 
 
 def _lines(tool_input: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    start = tool_input.get("offset", tool_input.get("start_line", tool_input.get("startLine")))
-    limit = tool_input.get("limit")
-    end = tool_input.get("end_line", tool_input.get("endLine"))
-    if not isinstance(start, int):
-        return (1, limit) if isinstance(limit, int) else NO_LINES
+    if len(tool_input) == 1:
+        return NO_LINES
+    start, limit = tool_input.get("offset"), tool_input.get("limit")
     if isinstance(limit, int):
-        return start, start + limit - 1
-    return start, end if isinstance(end, int) else None
+        first = start if isinstance(start, int) else 1
+        return first, first + limit - 1
+    if start is None:
+        start = tool_input.get("start_line", tool_input.get("startLine"))
+    end = tool_input.get("end_line", tool_input.get("endLine"))
+    return (start, end if isinstance(end, int) else None) if isinstance(start, int) else NO_LINES
 
 
 def _grep(call: ToolCalled, cwd: PathKey | None) -> Iterator[Handle]:
@@ -121,7 +123,7 @@ def _shows_other_files(call: ToolCalled, raw: str) -> bool:
 def _edit(call: ToolCalled, cwd: PathKey | None) -> Iterator[Handle]:
     raw = text_of(call.input, "file_path", "notebook_path", "path", "filePath")
     if raw:
-        yield _path(call, cwd, raw, edit=True)
+        yield Handle("path", raw, path_key(raw, call.cwd), NO_LINES, "", True, True, cwd)
     for touch in call.touched:
         if touch.op in ("edit", "write", "delete") and touch.path != raw:
             yield _path(call, cwd, touch.path, edit=True)

@@ -15,6 +15,7 @@ EXACT = 1_000
 """Added to the matched components when both paths are absolute and equal: nothing is closer."""
 
 _PLAIN = re.compile(r"/?[A-Za-z0-9_-][\w.-]*(?:/[A-Za-z0-9_-][\w.-]*)*", re.ASCII)
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][\w.-]*", re.ASCII)
 _DRIVE = re.compile(r"(?:/mnt/([A-Za-z])|/?([A-Za-z]):)(?=/|$)")
 _POSITION = re.compile(r"(?<=[^/:]):\d+(?:[:-]\d+)?:?$|#L\d+(?:-L?\d+)?$")
 
@@ -25,16 +26,13 @@ class PathKey(NamedTuple):
     parts: tuple[str, ...]
     """Components without dots; a Windows drive is the first, in lower case with its colon."""
     absolute: bool
+    text: str
+    """The same in POSIX form."""
 
     @property
     def name(self) -> str:
         """Last component; empty for the root."""
         return self.parts[-1] if self.parts else ""
-
-    def __str__(self) -> str:
-        """The path in POSIX form."""
-        rooted = self.absolute and not (self.parts and self.parts[0].endswith(":"))
-        return ("/" if rooted else "") + "/".join(self.parts)
 
 
 @lru_cache(maxsize=65_536)
@@ -48,7 +46,7 @@ def path_key(raw: str, cwd: str = "") -> PathKey:
         absolute = raw[0] == "/"
         parts = raw[1:].split("/") if absolute else raw.split("/")
         if parts[0] != "mnt":
-            return _joined(parts, cwd) if cwd and not absolute else PathKey(tuple(parts), absolute)
+            return _joined(parts, cwd) if cwd and not absolute else PathKey(tuple(parts), absolute, raw)
     return _slow_key(raw, cwd)
 
 
@@ -67,12 +65,29 @@ def _slow_key(raw: str, cwd: str) -> PathKey:
     parts = [part for part in text.split("/") if part and part != "."]
     if not absolute and not home and cwd:
         return _joined(parts, cwd)
-    return PathKey(_resolved(parts), absolute)
+    return _key(_resolved(parts), absolute=absolute)
 
 
 def _joined(parts: list[str], cwd: str) -> PathKey:
     base = path_key(cwd)
-    return PathKey(_resolved([*base.parts, *parts]), base.absolute)
+    return _key(_resolved([*base.parts, *parts]), absolute=base.absolute)
+
+
+def _key(parts: tuple[str, ...], *, absolute: bool) -> PathKey:
+    rooted = absolute and not (parts and parts[0].endswith(":"))
+    return PathKey(parts, absolute, ("/" if rooted else "") + "/".join(parts))
+
+
+def without_suffix(path: PathKey) -> PathKey:
+    """Return the path without the suffix of its name."""
+    stem, dot, suffix = path.name.rpartition(".")
+    return _key((*path.parts[:-1], stem), absolute=path.absolute) if dot and stem and suffix else path
+
+
+def name_of(raw: str) -> str:
+    """Return the last component of a path's one form; cheap for the plain paths that most are."""
+    name = raw[raw.rfind("/") + 1 :]
+    return name if _PLAIN_NAME.fullmatch(name) else path_key(raw).name
 
 
 def _resolved(parts: list[str]) -> tuple[str, ...]:

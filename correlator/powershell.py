@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from correlator.shell_commands import OTHER, Doing, Operand
+from correlator.shell_commands import OTHER
+from correlator.shell_options import Doing, Operand
 
 _CMDLET = re.compile(
     r"(?:^|[;|({=]\s*)(?:get-content|select-string|set-content|add-content|out-file|get-childitem|gc|sls|gci)\b", re.I
@@ -38,6 +39,10 @@ _READS = frozenset({"get-content", "gc", "cat", "type"})
 _SEARCHES = frozenset({"select-string", "sls"})
 _LISTS = frozenset({"get-childitem", "gci", "ls", "dir"})
 _WRITES = frozenset({"set-content", "add-content", "out-file", "sc", "ac"})
+
+
+CMDLETS = _READS | _SEARCHES | _LISTS | _WRITES
+"""Every command in these tables, in lower case."""
 
 
 def is_powershell(command: str) -> bool:

@@ -18,7 +18,7 @@ class Seen:
     def note(self, handles: Iterable[Handle], index: int) -> None:
         """Remember that the call at this position opened these targets."""
         for handle in handles:
-            self._first.setdefault(_key(handle), index)
+            self._first.setdefault(handle.path or (handle.kind, handle.value), index)
 
     def before(self, handle: Handle, anchor: str, index: int) -> bool:
         """Whether a target was opened before the call at this position, or was named in the prompt."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from correlator.paths import PathKey, closeness, path_key, url_key
+from correlator.paths import PathKey, closeness, name_of, path_key, url_key, without_suffix
 from streams.recall import DocRef, InvocationRef, PassageRef, SessionRef, TargetRef, ThreadRef, UrlRef
 
 HandleKind = Literal["path", "resolved", "query", "thread", "message", "passage", "session", "invocation", "url", "id"]
@@ -55,16 +55,11 @@ def _path_to_doc(handle: Handle, ref: DocRef) -> Verdict | None:
         near = closeness(path_key(ref.path), handle.path, handle.cwd)
         return Verdict("path", near) if near else None
     if ref.anchor.startswith("doc:"):
-        near = closeness(path_key(ref.anchor[4:]), _without_suffix(handle.path), handle.cwd)
+        near = closeness(path_key(ref.anchor[4:]), without_suffix(handle.path), handle.cwd)
         return Verdict("path of the anchor", near) if near else None
     if ref.anchor and is_token_of(ref.anchor, handle.path.name.partition(".")[0]):
         return Verdict("anchor in the file name", 0)
     return None
-
-
-def _without_suffix(path: PathKey) -> PathKey:
-    stem, dot, suffix = path.name.rpartition(".")
-    return PathKey((*path.parts[:-1], stem), path.absolute) if dot and stem and suffix else path
 
 
 def is_token_of(anchor: str, stem: str) -> bool:
@@ -199,46 +194,31 @@ def match(handle: Handle, ref: TargetRef) -> Verdict | None:
 _TOKEN = re.compile(r"[^\W_]+")
 
 
-def keys_of_ref(ref: TargetRef) -> tuple[str, ...]:
-    """Return the index keys of a target: a handle that matches it shares at least one of them."""
-    if isinstance(ref, DocRef):
-        by_anchor = (f"a{ref.anchor.casefold()}",) if ref.anchor else ()
+def index_key(ref: TargetRef) -> str:
+    """Return the key under which a target is looked up by path; empty for one that no path opens.
+
+    It is the file name, or for a document without a path the first token of its anchor.
+    """
+    if isinstance(ref, DocRef | PassageRef):
         if ref.path:
-            return (f"p{path_key(ref.path).name}", *by_anchor)
-        return (*by_anchor, f"p{first_token(ref.anchor)}") if ref.anchor else ()
-    if isinstance(ref, PassageRef):
-        keys = (ref.passage_id, ref.message_id)
-        by_path = (f"p{path_key(ref.path).name}",) if ref.path else ()
-        return (*(f"a{key.casefold()}" for key in keys if key), *by_path)
-    if isinstance(ref, UrlRef):
-        return (f"a{url_key(ref.url).casefold()}",)
-    if isinstance(ref, ThreadRef):
-        return (f"a{ref.thread_id.casefold()}", f"athread-{ref.thread_id.casefold()}")
-    if isinstance(ref, SessionRef):
-        return (f"a{ref.session_id.casefold()}", f"asession-{ref.session_id.casefold()}")
-    return (f"a{ref.invocation_id.casefold()}", f"ainvocation-{ref.invocation_id.casefold()}")
+            return name_of(ref.path)
+        return first_token(ref.anchor) if isinstance(ref, DocRef) else ""
+    return ""
 
 
 def first_token(anchor: str) -> str:
-    """First run of letters and digits of an anchor; of `doc:a/b` the last component."""
+    """First run of letters and digits of an anchor; of `doc:a/b` of its last component."""
     text = anchor.rpartition("/")[2] if anchor.startswith("doc:") else anchor
     found = _TOKEN.search(text)
     return found.group() if found else ""
 
 
-def keys_of_handle(handle: Handle, *, by_token: bool) -> Iterable[str]:
-    """Return the index keys under which a handle's targets may lie.
+def keys_of_path(path: PathKey, *, by_token: bool) -> Iterable[str]:
+    """Return the index keys under which the targets of an opened path may lie.
 
     Args:
-        handle: What a call opened.
+        path: What a call opened.
         by_token: Whether any target without a path is in the index, so that tokens of the file name are looked up.
     """
-    if handle.path is not None:
-        name = handle.path.name
-        return (f"p{name}", *(f"p{token}" for token in _TOKEN.findall(name))) if by_token else (f"p{name}",)
-    value = handle.value.casefold()
-    if handle.kind in ("thread", "session"):
-        return (f"a{value}", f"a{handle.kind}-{value}")
-    if handle.kind == "id":
-        return (f"a{value}", f"a{url_key(handle.value).casefold()}")
-    return (f"a{value}",)
+    name = path.name
+    return dict.fromkeys((name, *_TOKEN.findall(name))) if by_token else (name,)

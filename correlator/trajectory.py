@@ -98,7 +98,7 @@ def files(calls: Iterable[Call], *, edited: bool) -> tuple[str, ...]:
         if call.ok:
             for handle in call.handles:
                 if handle.path is not None and handle.edit is edited and call.event.tool != "Glob":
-                    found.setdefault(str(handle.path))
+                    found.setdefault(handle.path.text)
     return tuple(found)
 
 
@@ -115,24 +115,21 @@ def _steps(calls: Iterable[Call], recalls: Iterable[RecallEvent]) -> tuple[Step,
 
 def _step(call: Call, searches: dict[str, str], consumers: dict[str, str]) -> Step:
     event = call.event
-    own = searches.get(event.tool_use_id)
+    use = event.tool_use_id
+    own = searches.get(use)
     return Step(
-        kind=_kind(call, is_search=own is not None),
+        kind="search" if own is not None else _kind(call),
         at=event.occurred_at,
         tool=event.tool,
-        tool_use_id=event.tool_use_id,
+        tool_use_id=use,
         target=_target(call)[:MAX_TARGET],
-        recall_id=own or consumers.get(event.tool_use_id),
+        recall_id=own or consumers.get(use),
     )
 
 
-def _kind(call: Call, *, is_search: bool) -> Literal["search", "read", "edit", "verify", "other"]:
-    if is_search:
-        return "search"
-    if call.ok and any(handle.edit for handle in call.handles):
-        return "edit"
+def _kind(call: Call) -> Literal["read", "edit", "verify", "other"]:
     if call.opened:
-        return "read"
+        return "edit" if any(handle.edit for handle in call.handles) else "read"
     if call.event.tool in SHELL_TOOLS and is_verification(command_of(call.event.input)):
         return "verify"
     return "other"
@@ -143,5 +140,5 @@ def _target(call: Call) -> str:
         return query_of(call.event)
     if call.handles:
         handle = call.handles[0]
-        return str(handle.path) if handle.path is not None else handle.value
+        return handle.path.text if handle.path is not None else handle.value
     return command_of(call.event.input)

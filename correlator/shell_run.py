@@ -1,0 +1,320 @@
+"""Runs the commands of a shell text in thought: who sees their output, where they stand, which files they touch.
+
+The lexer and the tree reader both lower a text to pipelines of `Stage`s; a `Runner` interprets those one after the
+other and collects what they do. Nothing is executed and no file system is asked.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from correlator.powershell import interpret_powershell
+from correlator.shell_commands import ALIASES, OTHER, SEARCHERS, interpret
+from correlator.shell_options import Doing, Operand, Options, ShellClass, Word
+from correlator.shell_programs import interpret_program
+
+MAX_DEPTH = 60
+"""Nesting of statements and of wrappers that is followed; deeper text is `other`."""
+
+
+class ShellVerdict(NamedTuple):
+    """What a command does, taken together."""
+
+    classes: frozenset[ShellClass]
+    shown: tuple[Operand, ...]
+    """Files whose content reaches the agent, once each, in order."""
+    written: tuple[str, ...]
+    """Files that are created, changed or removed, once each, in order."""
+    reason: str = ""
+    """Why the command, or a part of it, could not be read."""
+
+    @property
+    def tree_search(self) -> bool:
+        """Whether it searches the tree instead of named files."""
+        return "search_tree" in self.classes
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Paths of the files shown."""
+        return tuple(operand.path for operand in self.shown)
+
+
+@dataclass(slots=True)
+class Scope:
+    """What the shell knows at one place: its directory, its variables, and whether its output is seen."""
+
+    cwd: str = ""
+    variables: dict[str, list[str]] = field(default_factory=dict)
+    shown: bool = True
+    depth: int = 0
+
+    def inner(self, *, shown: bool = True) -> Scope:
+        """A sub-shell: it begins with the same and changes nothing outside."""
+        return Scope(self.cwd, dict(self.variables), self.shown and shown, self.depth + 1)
+
+    def path(self, text: str) -> str:
+        """The path as seen from where the command began."""
+        if not self.cwd or text.startswith(("/", "~", "$")) or re.match(r"[A-Za-z]:[\\/]", text):
+            return text
+        return posixpath.normpath(posixpath.join(self.cwd, text))
+
+    def enter(self, operands: Sequence[Word]) -> None:
+        """Go where `cd` leads, if that can be told."""
+        named = [word for word in operands if word.text and not word.text.startswith("-")]
+        if named and named[0].known:
+            text = named[0].text
+            far = not self.cwd or text.startswith(("/", "~"))
+            self.cwd = text if far else posixpath.normpath(posixpath.join(self.cwd, text))
+
+
+@dataclass(slots=True)
+class Stage:
+    """One command of a pipe, with its words expanded."""
+
+    words: Sequence[Word]
+    shown: bool = True
+    """False when its output goes to a file."""
+    fed: bool = False
+    """Its input comes from a here-document, a here-string or a file."""
+    program: str = ""
+    """Text of its here-document."""
+    read: tuple[str, ...] = ()
+    """Files that are its input by `<`."""
+    written: tuple[str, ...] = ()
+    """Files that take its output."""
+    block: Callable[[Scope], None] | None = None
+    """Instead of words: runs the statements of a sub-shell, loop or other block."""
+
+
+Script = Callable[[str, Scope], None]
+"""Reads a whole script inside a scope."""
+
+
+class _Meaning(NamedTuple):
+    """A stage with its wrappers taken off."""
+
+    name: str
+    rest: Sequence[Word]
+    doing: Doing | None
+    """Null when it is a script, a change of directory or another command that needs the scope."""
+
+
+@dataclass(slots=True)
+class Runner:
+    """Collects what the commands of one text do."""
+
+    script: Script
+    classes: set[ShellClass] = field(default_factory=set)
+    shown: dict[str, Operand] = field(default_factory=dict)
+    written: dict[str, None] = field(default_factory=dict)
+    reason: str = ""
+
+    def verdict(self) -> ShellVerdict:
+        """Return what has been collected."""
+        classes: frozenset[ShellClass] = frozenset(self.classes) if self.classes else ONLY_OTHER
+        return ShellVerdict(classes, tuple(self.shown.values()), tuple(self.written), self.reason)
+
+    def give_up(self, reason: str) -> None:
+        """Mark a part that could not be read."""
+        self.reason = self.reason or reason
+        self.classes.add("other")
+
+    def take(self, doing: Doing, scope: Scope, *, shown: bool) -> None:
+        """Add what one command does; files whose content goes elsewhere are not shown."""
+        for text in doing.written:
+            self.written.setdefault(scope.path(text))
+        if not shown and doing.kind in ("read", "search_in"):
+            self.classes.add("other")
+            return
+        self.classes.add(doing.kind)
+        for operand in doing.files if shown else ():
+            if operand.maybe_directory:
+                self.classes.add("search_tree")
+            path = scope.path(operand.path) if scope.cwd else operand.path
+            if path not in self.shown:
+                self.shown[path] = operand._replace(path=path) if path != operand.path else operand
+
+    def pipeline(self, stages: Sequence[Stage], scope: Scope) -> None:
+        """Run a pipe: what a stage shows is seen when all behind it pass on what they get."""
+        meanings = [_meaning(stage, piped=at > 0 or stage.fed) for at, stage in enumerate(stages)]
+        visible = [True] * len(stages)
+        shown = scope.shown
+        for at in range(len(stages) - 1, -1, -1):
+            shown = visible[at] = shown and stages[at].shown
+            shown = shown and _passes_on(stages[at], meanings[at])
+        for stage, meaning, seen in zip(stages, meanings, visible, strict=True):
+            self.stage(stage, meaning, scope if len(stages) == 1 else scope.inner(), shown=seen)
+        if len(stages) == 2:
+            self.fed_by_echo(meanings, scope, shown=visible[1])
+
+    def stage(self, stage: Stage, meaning: _Meaning, scope: Scope, *, shown: bool) -> None:
+        """Run one stage of a pipe."""
+        if stage.written:
+            self.take(Doing("write", written=stage.written), scope, shown=shown)
+        if stage.read and _passes_on(stage, meaning):
+            self.take(Doing("read", tuple(Operand(path) for path in stage.read)), scope, shown=shown)
+        if stage.block is not None:
+            outer = scope.shown
+            scope.shown = outer and shown
+            stage.block(scope)
+            scope.shown = outer
+        elif meaning.doing is not None:
+            self.take(meaning.doing, scope, shown=shown)
+        elif meaning.name:
+            self.special(meaning, stage.program, scope, shown=shown)
+
+    def fed_by_echo(self, meanings: Sequence[_Meaning], scope: Scope, *, shown: bool) -> None:
+        """`echo a.md | xargs cat` names the files of the command behind `xargs`."""
+        first, second = meanings
+        if first.name in ("echo", "printf") and second.name == "xargs":
+            inner = [*_behind_xargs(second.rest), *first.rest]
+            meaning = _meaning(Stage(inner), piped=False)
+            if meaning.doing is not None:
+                self.take(meaning.doing, scope, shown=shown)
+
+    def special(self, meaning: _Meaning, program: str, scope: Scope, *, shown: bool) -> None:
+        """Run a command that is a script, a wrapper of one, or changes the scope."""
+        name, rest = meaning.name, meaning.rest
+        if name in ("cd", "pushd"):
+            scope.enter(rest)
+            self.classes.add("other")
+        elif name in _SHELLS:
+            self.shell(rest, scope.inner(shown=shown), program)
+        elif name == "eval":
+            self.nested(" ".join(word.text for word in rest), scope)
+        elif name == "xargs":
+            inner = _behind_xargs(rest)
+            command = inner[0].text.rpartition("/")[2] if inner else ""
+            searches = ALIASES.get(command, command) in SEARCHERS
+            self.take(Doing("search_tree") if searches else OTHER, scope, shown=shown)
+        elif name in _INTERPRETERS:
+            self.take(_program(rest, program), scope, shown=shown)
+        elif name in ("apply_patch", "applypatch"):
+            text = program or " ".join(word.text for word in rest)
+            self.take(Doing("write", written=tuple(_PATCHED.findall(text))), scope, shown=shown)
+        elif name in ("powershell", "pwsh"):
+            self.take(interpret_powershell(_after_command_flag(rest)), scope, shown=shown)
+        else:
+            moved = scope.inner()
+            moved.enter(rest[1:2])
+            self.take(interpret("git", rest[2:], piped=False), moved, shown=shown)
+
+    def shell(self, rest: Sequence[Word], scope: Scope, program: str) -> None:
+        """Run the script that a shell is given by `-c` or by a here-document."""
+        for at, word in enumerate(rest):
+            if re.fullmatch(r"-[a-z]*c[a-z]*", word.text) and at + 1 < len(rest):
+                self.nested(rest[at + 1].text, scope)
+                return
+            if not word.text.startswith(("-", "+")):
+                break
+        if program:
+            self.nested(program, scope)
+        else:
+            self.classes.add("other")
+
+    def nested(self, text: str, scope: Scope) -> None:
+        """Run a script inside a script."""
+        if scope.depth > MAX_DEPTH:
+            self.give_up("nested too deeply")
+        else:
+            self.script(text, scope)
+
+
+ONLY_OTHER: frozenset[ShellClass] = frozenset(("other",))
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish"})
+_INTERPRETERS = frozenset({"python", "python3", "node", "bun", "deno"})
+SPECIAL: frozenset[str] = (
+    _SHELLS | _INTERPRETERS | {"cd", "pushd", "eval", "xargs", "apply_patch", "applypatch", "powershell", "pwsh"}
+)
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.M)
+
+_WRAPPERS: dict[str, tuple[Options, int]] = {
+    "env": (Options("uCS", frozenset({"unset", "chdir"})), 0),
+    "sudo": (Options("ugCDhpRrTtU"), 0),
+    "nohup": (Options(), 0),
+    "time": (Options("fo"), 0),
+    "timeout": (Options("sk", frozenset({"signal", "kill-after"})), 1),
+    "nice": (Options("n"), 0),
+    "ionice": (Options("cnp"), 0),
+    "stdbuf": (Options("ioe"), 0),
+    "command": (Options(), 0),
+    "builtin": (Options(), 0),
+    "exec": (Options("a"), 0),
+    "doas": (Options("u"), 0),
+    "noglob": (Options(), 0),
+}
+"""Commands that run another: their options, and operands of their own before it."""
+
+
+def _meaning(stage: Stage, *, piped: bool) -> _Meaning:
+    words = stage.words
+    for _ in range(MAX_DEPTH):
+        if not words or not words[0].known:
+            return _Meaning("", (), OTHER)
+        name = words[0].text
+        if "/" in name:
+            name = name.rpartition("/")[2]
+        name = name.removesuffix(".exe")
+        if name not in _WRAPPERS:
+            break
+        words = _unwrapped(name, words)
+    rest = words[1:]
+    if name in SPECIAL or (name == "git" and len(rest) > 1 and rest[0].text == "-C"):
+        return _Meaning(name, rest, None)
+    return _Meaning(name, rest, interpret(name, rest, piped=piped))
+
+
+def _unwrapped(name: str, words: Sequence[Word]) -> Sequence[Word]:
+    """The command that a wrapper runs; nothing when it only asks for one."""
+    options, own = _WRAPPERS[name]
+    rest = list(words[1:])
+    while rest:
+        text = rest[0].text
+        if name == "command" and text in ("-v", "-V"):
+            return []
+        if text.startswith("-") and text != "-":
+            long = text.startswith("--") and "=" not in text and text[2:] in options.long
+            short = len(text) == 2 and text[1] in options.short
+            del rest[: 2 if long or short else 1]
+        elif re.match(r"[A-Za-z_]\w*=", text) and name in ("env", "sudo"):
+            del rest[0]
+        else:
+            break
+    return rest[own:]
+
+
+def _passes_on(stage: Stage, meaning: _Meaning) -> bool:
+    """Whether a stage of a pipe lets out what it gets."""
+    if stage.block is not None:
+        return True
+    if meaning.doing is not None:
+        return meaning.doing.passes_on
+    return meaning.name in _INTERPRETERS and any(word.text == "json.tool" for word in meaning.rest)
+
+
+def _behind_xargs(rest: Sequence[Word]) -> list[Word]:
+    left = list(rest)
+    while left and left[0].text.startswith("-"):
+        alone = len(left[0].text) == 2 and left[0].text[1] in "nPILdsaE"
+        del left[: 2 if alone else 1]
+    return left
+
+
+def _program(rest: Sequence[Word], program: str) -> Doing:
+    """A Python or Node program given on the command line or by a here-document."""
+    for at, word in enumerate(rest):
+        if word.text in ("-c", "-e", "--eval", "-p") and at + 1 < len(rest):
+            return interpret_program(rest[at + 1].text)
+    stdin = not rest or rest[0].text == "-"
+    return interpret_program(program) if stdin and program else OTHER
+
+
+def _after_command_flag(rest: Sequence[Word]) -> str:
+    for at, word in enumerate(rest):
+        if word.text.lower() in ("-command", "-c", "/c"):
+            return " ".join(each.text for each in rest[at + 1 :])
+    return ""
