@@ -20,6 +20,7 @@ from streams.events import (
     ToolCalled,
     ToolStatus,
     ToolUseId,
+    Touch,
 )
 from streams.recall import RecallOutcome
 from streams.tokens import estimate_tokens
@@ -32,6 +33,7 @@ _DENIED = (
     ("Permission to use", "permission_denied"),
 )
 _INTERRUPTED = ("[Request interrupted by user", "Request interrupted by user", "Interrupted by user")
+_OWN_EXTRA = frozenset({"error_kind", "told"})
 _TRUNCATED = re.compile(r"<persisted-output>|\[\d+ lines truncated\]|output truncated|\(Results are truncated", re.I)
 
 
@@ -70,14 +72,21 @@ class Observed:
     status: ToolStatus | None = None
     """What the runtime says outright; else read from the text."""
     exit_code: int | None = None
+    recall: RecallOutcome | None = None
+    """What a search showed, where the source says it apart from the result's text."""
     nth: int = 0
     """How many equal calls the session made before this one; names a call that has no id."""
+    tool: str = ""
+    """Canonical name, where it does not follow from the raw one alone."""
+    touched: tuple[Touch, ...] = ()
+    """What the runtime itself says that the call opened or changed; else it is read from the input."""
     extra: dict[str, Any] = field(default_factory=dict)
+    """`error_kind` where the runtime says one; everything else travels with the event."""
 
 
 def called(seen: Observed, seat: Seat) -> ToolCalled:
     """Return the event of a call: the same each time, but a finished call has another id than an open one."""
-    tool = canonical(seat.runtime, seen.name)
+    tool = seen.tool or canonical(seat.runtime, seen.name)
     status, error_kind, exit_code = verdict(seen)
     text = clean(seen.text or "")
     call_id, scope, quality = _call_identity(seen, seat)
@@ -110,9 +119,9 @@ def called(seen: Observed, seat: Seat) -> ToolCalled:
         result_digest=digest,
         result_bytes=len(text.encode("utf-8", "replace")) if seen.text is not None else None,
         result_truncated=_is_truncated(seen, text),
-        touched=touches.touched(tool, seen) if status is ToolStatus.OK else (),
+        touched=(seen.touched or touches.touched(tool, seen)) if status is ToolStatus.OK else (),
         recall=outcome,
-        extra=seen.extra,
+        extra={name: value for name, value in seen.extra.items() if name not in _OWN_EXTRA},
     )
 
 

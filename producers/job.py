@@ -9,6 +9,7 @@ import mmap
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from producers import lineage
@@ -56,6 +57,7 @@ class _Found:
     adapter: Adapter
     lineage: str
     begins: bytes
+    modified_at: datetime
     fingerprint: str
 
 
@@ -237,6 +239,7 @@ def _found(paths: Sequence[Path], unread: dict[str, str]) -> Iterator[_Found]:
                 adapter=adapter,
                 lineage=adapter.lineage(str(path), head),
                 begins=first.group(1) if first else b"~",
+                modified_at=datetime.fromtimestamp(stat.st_mtime, UTC),
                 fingerprint=f"{stat.st_size}:{stat.st_mtime_ns}",
             )
 
@@ -263,7 +266,7 @@ def _lineages(found: Iterator[_Found]) -> list[list[_Found]]:
 
 def _read(item: _Found, unread: dict[str, str]) -> SourceFile | None:
     try:
-        return SourceFile(item.uri, _bytes(item.path))
+        return SourceFile(item.uri, _bytes(item.path), item.modified_at)
     except OSError as error:
         unread[item.uri] = f"cannot be read: {error.strerror or error}"
         return None

@@ -27,13 +27,17 @@ _QUERY_KEYS = {"Grep": "pattern", "Glob": "pattern", "WebSearch": "query", "grap
 
 def outcome_of(tool: str, seen: Observed, *, text: str, status: ToolStatus) -> RecallOutcome | None:
     """Return what a search call showed, or null when the call is no search."""
+    if seen.recall is not None:
+        return msgspec.structs.replace(seen.recall, query=_safe(seen.recall.query))
     surface = surface_of(tool, seen.name)
     if surface is None:
-        return foreign.candidates_from_shell(_command(seen), text, seen.cwd) if _ran(tool, status) else None
+        told = tool == "Bash" and status is ToolStatus.OK and seen.text is not None
+        return foreign.candidates_from_shell(_command(seen), text, seen.cwd) if told else None
     query = _query(tool, seen)
-    if status is not ToolStatus.OK:
-        unmerged = seen.text is None
-        shown = RecallOutcome(result_status=ResultStatus.RESULT_UNMERGED if unmerged else ResultStatus.ERROR)
+    if seen.text is None:
+        shown = RecallOutcome(result_status=ResultStatus.RESULT_UNMERGED)
+    elif status is not ToolStatus.OK:
+        shown = RecallOutcome(result_status=ResultStatus.ERROR)
     else:
         shown = _shown(tool, seen, text, query)
     return msgspec.structs.replace(shown, surface=surface.value, query=_safe(shown.query or query))
@@ -90,10 +94,6 @@ def _query(tool: str, seen: Observed) -> str:
 
 def _safe(query: str) -> str:
     return redact_text(cut(query, MAX_STRING_CHARS))
-
-
-def _ran(tool: str, status: ToolStatus) -> bool:
-    return tool == "Bash" and status is ToolStatus.OK
 
 
 def _command(seen: Observed) -> str:

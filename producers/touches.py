@@ -40,6 +40,8 @@ def touched(tool: str, seen: Observed) -> tuple[Touch, ...]:
         return (Touch(op="fetch", path=url),) if isinstance(url, str) and url else ()
     if tool == "ApplyPatch":
         return patched(_patch_text(seen.input), seen.cwd)
+    if tool == "memory_citation":
+        return tuple(_cited(entry, seen.cwd) for entry in seen.input.get("entries", ()) if entry.get("path"))
     return tuple(Touch(op="fetch", path=item) for item in memory_servers.opened_ids(seen.name, seen.input))
 
 
@@ -91,6 +93,11 @@ def _read(seen: Observed) -> tuple[Touch, ...]:
             new_content=told.get("type") != "file_unchanged",
         ),
     )
+
+
+def _cited(entry: dict[str, Any], cwd: str) -> Touch:
+    start, end = _int(entry.get("line_start")), _int(entry.get("line_end"))
+    return Touch(op="read", path=absolute(str(entry["path"]), cwd), start_line=start, end_line=end)
 
 
 def _path(record: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from producers.lines import ByteSource, Problem
 from streams.events import ToolEvent
@@ -16,6 +17,8 @@ class SourceFile:
     uri: str
     """As the operator would name it."""
     data: ByteSource
+    modified_at: datetime | None = None
+    """When the file was last written: the latest its records can be, for sources that write no times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

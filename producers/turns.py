@@ -159,3 +159,62 @@ class Tally:
             tokens_output=self.tokens_output,
             skipped=dict(self.skipped),
         )
+
+
+class TurnBook:
+    """The turns of one file, for adapters that read it in one go."""
+
+    def __init__(self, uri: str, runtime: str, *, agent: str = "") -> None:
+        self.uri, self.runtime, self.agent = uri, runtime, agent or runtime
+        self.turns: list[Turn] = []
+        self.tally = Tally()
+        self.epoch = 0
+        self.cwd = ""
+
+    def begin(self, *own: str, at: datetime, line: int, prompt: str = "", model: str = "") -> Turn:
+        """Begin the turn that these parts name; the one before it ends."""
+        if self.turns and self.turns[-1].reason == "end_of_source":
+            self.turns[-1].reason = "next_prompt"
+        turn = Turn(
+            invocation_id=identity.invocation_id(self.runtime, *own),
+            uri=self.uri,
+            line=line,
+            at=at,
+            last_at=at,
+            prompt=prompt,
+            trigger="prompt" if prompt else "unknown",
+            agent_id=self.agent,
+            cwd=self.cwd,
+            epoch=self.epoch,
+            model=model,
+        )
+        self.turns.append(turn)
+        return turn
+
+    def call(self, seen: Observed) -> Observed:
+        """Take in a call of the turn that is open; there must be one."""
+        seen.cwd, seen.epoch = seen.cwd or self.cwd, self.epoch
+        self.turns[-1].add(seen, agent=self.agent, uri=self.uri)
+        self.tally.calls.append(seen)
+        return seen
+
+    def finish(self, seen: Observed, shown: str, at: datetime | None, *, failed: bool = False) -> None:
+        """Fill in what came of a call."""
+        self.tally.results += seen.text is None
+        self.tally.errors += seen.text is None and failed
+        seen.text, seen.is_error = shown, failed
+        if at is not None:
+            seen.ended_at = at
+            self.turns[-1].last_at = max(self.turns[-1].last_at, at)
+
+    def spend(self, usage: Usage) -> None:
+        """Add a message's usage to the open turn."""
+        known = self.turns[-1].usage or Usage(input_uncached=0, input_cached=0, cache_write=0, output=0)
+        self.turns[-1].usage = Usage(
+            input_uncached=(known.input_uncached or 0) + (usage.input_uncached or 0),
+            input_cached=(known.input_cached or 0) + (usage.input_cached or 0),
+            cache_write=(known.cache_write or 0) + (usage.cache_write or 0),
+            output=(known.output or 0) + (usage.output or 0),
+            quality="native",
+        )
+        self.tally.spend(usage.output or 0)

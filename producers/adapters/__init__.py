@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from producers.adapters import claude_code, native
+from producers.adapters import (
+    claude_code,
+    codex,
+    codex_exec,
+    gemini,
+    hooks,
+    mcp,
+    native,
+    opencode,
+    openhands,
+    otlp,
+    swe_agent,
+)
 from producers.translation import Adapter
 
 ADAPTERS: tuple[Adapter, ...] = (
     native.ADAPTER,
+    codex.ADAPTER,
+    codex_exec.ADAPTER,
+    hooks.CLAUDE_HOOKS,
+    hooks.CODEX_HOOKS,
     claude_code.ADAPTER,
+    gemini.ADAPTER,
+    opencode.ADAPTER,
+    openhands.ADAPTER,
+    swe_agent.ADAPTER,
+    otlp.ADAPTER,
+    mcp.ADAPTER,
 )
 """Asked in this order which of them recognises a file."""
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
+
+from producers.times import instant
 
 BOOKKEEPING = frozenset(
     {
@@ -115,17 +117,6 @@ def place_of(value: Mapping[str, Any]) -> Place:
         sidechain=value.get("isSidechain") is True,
         version=_text(value.get("version")),
     )
-
-
-def instant(value: Any) -> datetime | None:
-    """Return an ISO-8601 instant as aware UTC, or null for anything else."""
-    if not isinstance(value, str):
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return at.astimezone(UTC) if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
 def records(value: Mapping[str, Any]) -> Iterator[Record]:

@@ -1,0 +1,257 @@
+"""Hook payloads of Claude Code and Codex to events: one record a line, one array, or one object a file.
+
+Hooks carry no time: a collector stamps them (`received_at`); a bare log is placed in order before its file's last
+change. A failed call fires no `PostToolUse`, so silence proves nothing: such a call stays interrupted until its
+transcript tells how it ended. Calls are joined by `tool_use_id`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from producers import identity
+from producers.calls import Observed
+from producers.lines import Line, Problem
+from producers.records import mapping, records, sequence, text
+from producers.times import from_millis, instant
+from producers.translation import Adapter, SourceFile, Translation
+from producers.turns import Home, Reason, Tally, Turn, turn_events
+from streams.events import ToolEvent, ToolStatus
+
+CLAUDE, CODEX = "claude-code", "codex-cli"
+
+_SESSION = re.compile(rb'"session_id"\s*:\s*"([^"]+)"')
+_CODEX = re.compile(rb'"turn_id"\s*:|"session_id"\s*:\s*"[0-9a-f]{8}-[0-9a-f]{4}-7')
+"""Codex names turns, and its session ids are UUIDs of version 7."""
+
+_STOPS: dict[str, Reason] = {"Stop": "stop", "StopFailure": "interrupted", "SessionEnd": "session_end"}
+_CALLS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionDenied", "PermissionRequest", "PostToolBatch")
+_TOLD = frozenset({*_CALLS, *_STOPS, "UserPromptSubmit"})
+
+
+class _Log:
+    """Folds the payloads of one session's files."""
+
+    def __init__(self, runtime: str) -> None:
+        self.runtime = runtime
+        self.turns: dict[str, Turn] = {}
+        self.problems: list[Problem] = []
+        self.tallies: dict[str, Tally] = {}
+        self._turn: Turn | None = None
+        self._calls: dict[str, Observed] = {}
+        self._equal: Counter[str] = Counter()
+        self._epoch = 0
+        self.session_id = ""
+        self.timed = True
+        """Whether every payload said when it came."""
+
+    def add(self, file: SourceFile) -> None:
+        """Take in one file."""
+        tally = self.tallies.setdefault(file.uri, Tally())
+        found = list(records(file))
+        for index, item in enumerate(found):
+            if isinstance(item, Problem):
+                self.problems.append(item)
+                continue
+            tally.records += 1
+            at = _received(item.value)
+            self.timed = self.timed and at is not None
+            if at is None and file.modified_at is not None:
+                at = file.modified_at - timedelta(milliseconds=len(found) - index)
+            if at is None:
+                tally.skipped["hook without a time"] += 1
+            else:
+                self._record(item, at, file.uri, tally)
+
+    def _record(self, item: Line, at: datetime, uri: str, tally: Tally) -> None:
+        value = mapping(item.value.get("payload")) or item.value
+        kind = text(value.get("hook_event_name")) or _kind_of(value)
+        self.session_id = self.session_id or text(value.get("session_id"))
+        if kind == "PreCompact" or (kind == "SessionStart" and value.get("source") == "compact"):
+            self._epoch += 1
+            return
+        if kind not in _TOLD:
+            tally.skipped[f"hook: {kind[:60]}"] += 1
+            return
+        turn = self._turn_of(value, kind, at, uri, item.number)
+        if kind == "UserPromptSubmit":
+            turn.prompt = text(value.get("prompt"))
+        elif kind in _STOPS:
+            turn.reason = _STOPS[kind]
+        elif kind == "PostToolBatch":
+            for call in sequence(value.get("tool_calls")):
+                self._call("PostToolUse", value | mapping(call), at, turn, uri, item.number, tally)
+        else:
+            self._call(kind, value, at, turn, uri, item.number, tally)
+
+    def _turn_of(self, value: dict[str, Any], kind: str, at: datetime, uri: str, number: int) -> Turn:
+        own = text(value.get("prompt_id")) or text(value.get("turn_id"))
+        if not own and (kind == "UserPromptSubmit" or self._turn is None):
+            prompt = text(value.get("prompt"))
+            self._equal[prompt] += 1
+            own = identity.event_id("prompt", self.session_id, prompt, str(self._equal[prompt]))
+        if not own and self._turn is not None:
+            turn = self._turn
+        else:
+            turn = self.turns.get(own) or self._begin(own, value, at, uri, number)
+        turn.last_at = max(turn.last_at, at)
+        turn.model = text(value.get("model")) or turn.model
+        self._turn = turn
+        return turn
+
+    def _begin(self, own: str, value: dict[str, Any], at: datetime, uri: str, number: int) -> Turn:
+        turn = Turn(
+            invocation_id=identity.invocation_id(self.runtime, own),
+            uri=uri,
+            line=number,
+            at=at,
+            last_at=at,
+            agent_id=self.runtime,
+            cwd=text(value.get("cwd")),
+            epoch=self._epoch,
+        )
+        self.turns[own] = turn
+        return turn
+
+    def _call(
+        self, kind: str, value: dict[str, Any], at: datetime, turn: Turn, uri: str, number: int, tally: Tally
+    ) -> None:
+        name, tool_input = text(value.get("tool_name")) or "unknown", mapping(value.get("tool_input"))
+        call_id = text(value.get("tool_use_id"))
+        key = call_id or f"{name}/{identity.input_digest(tool_input)}/{self._nth(kind, name, tool_input)}"
+        seen = self._calls.get(key)
+        if seen is None:
+            side = text(value.get("agent_id"))
+            seen = Observed(
+                call_id=call_id,
+                name=name,
+                input=tool_input,
+                at=at,
+                line=number,
+                cwd=text(value.get("cwd")),
+                epoch=self._epoch,
+                nth=self._equal[f"pre/{name}/{identity.input_digest(tool_input)}"],
+            )
+            self._calls[key] = seen
+            tally.calls.append(seen)
+            turn.add(seen, agent=f"{self.runtime}/{side}" if side else self.runtime, uri=uri)
+        if kind == "PreToolUse":
+            seen.at = min(seen.at, at)
+        elif kind != "PermissionRequest":
+            self._end(kind, seen, value, at, tally)
+
+    def _nth(self, kind: str, name: str, tool_input: dict[str, Any]) -> int:
+        """Payloads of before ids came: the nth Post of an equal call belongs to its nth Pre."""
+        stage = "pre" if kind == "PreToolUse" else "post"
+        key = f"{stage}/{name}/{identity.input_digest(tool_input)}"
+        self._equal[key] += 1
+        return self._equal[key]
+
+    def _end(self, kind: str, seen: Observed, value: dict[str, Any], at: datetime, tally: Tally) -> None:
+        tally.results += seen.text is None
+        seen.ended_at = max(at, seen.at)
+        if kind == "PermissionDenied":
+            seen.text, seen.status = text(value.get("reason")), ToolStatus.DENIED
+            seen.extra = seen.extra | {"error_kind": "permission_denied"}
+        elif kind == "PostToolUseFailure":
+            seen.text, seen.is_error = text(value.get("error")), True
+            tally.errors += 1
+            if value.get("is_interrupt") is True:
+                seen.status = ToolStatus.INTERRUPTED
+        else:
+            seen.structured = value.get("tool_response")
+            seen.text = shown_text(seen.structured)
+
+
+def _received(value: dict[str, Any]) -> datetime | None:
+    for name in ("received_at", "_received_at", "timestamp"):
+        if name in value:
+            return instant(value[name]) or from_millis(value[name])
+    return None
+
+
+def _kind_of(value: dict[str, Any]) -> str:
+    """Old logs do not name the event."""
+    if "tool_response" in value:
+        return "PostToolUse"
+    if "tool_name" in value:
+        return "PreToolUse"
+    return "UserPromptSubmit" if "prompt" in value else "unknown"
+
+
+def shown_text(response: Any) -> str:
+    """Return the text of a tool's response as near as it comes to what the model saw."""
+    if isinstance(response, str):
+        return response
+    if isinstance(response, list):
+        return "\n".join(text(mapping(block).get("text")) for block in response)
+    told = mapping(response)
+    if "stdout" in told:
+        return "\n".join(part for part in (text(told.get("stdout")), text(told.get("stderr"))) if part)
+    if isinstance(told.get("content"), str):
+        return str(told["content"])
+    if isinstance(told.get("filenames"), list):
+        names = [name for name in told["filenames"] if isinstance(name, str)]
+        return "\n".join(names) or "No files found"
+    file = mapping(told.get("file"))
+    if isinstance(file.get("content"), str):
+        return str(file["content"])
+    if isinstance(told.get("content"), list):
+        return shown_text(told["content"])
+    return text(told.get("result")) or (json.dumps(told, ensure_ascii=False) if told else "")
+
+
+def recognises(name: str, head: bytes, *, codex: bool) -> bool:
+    """Tell whether a file holds hook payloads of this runtime."""
+    return b'"hook_event_name"' in head and (_CODEX.search(head) is not None) is codex
+
+
+def lineage(name: str, head: bytes) -> str:
+    """Return the session of the first payload; a log of many sessions is translated session by session."""
+    found = _SESSION.search(head)
+    return found.group(1).decode("utf-8", "replace") if found else name
+
+
+def translate(files: Sequence[SourceFile], *, adapter: str, runtime: str) -> Translation:
+    """Return the events of one session's payload files; prompts first, then calls, whatever order the files have.
+
+    Without times nobody knows when a turn ended, so nothing says that it did.
+    """
+    log = _Log(runtime)
+    for file in sorted(files, key=_stage):
+        log.add(file)
+    home = Home(adapter=adapter, runtime=runtime, session_id=log.session_id)
+    events: list[ToolEvent] = []
+    for turn in log.turns.values():
+        turn.at = min([turn.at, *(seen.at for seen, _, _ in turn.calls)])
+        told = turn_events(turn, home)
+        events += told if log.timed else told[:-1]
+    counts = {uri: tally.counts() for uri, tally in log.tallies.items()}
+    return Translation(events=tuple(events), problems=tuple(log.problems), files=counts)
+
+
+def _stage(file: SourceFile) -> tuple[int, str]:
+    """Logs with one file an event: what came before in a call's life is read first."""
+    order = ("session_start", "prompt_submit", "pre", "post", "stop", "session_end")
+    name = file.uri.lower().replace("-", "_").rpartition("/")[2]
+    return next((place for place, part in enumerate(order) if part in name), len(order)), file.uri
+
+
+def _adapter(name: str, runtime: str) -> Adapter:
+    return Adapter(
+        name=name,
+        runtime=runtime,
+        recognises=partial(recognises, codex=runtime == CODEX),
+        lineage=lineage,
+        translate=partial(translate, adapter=name, runtime=runtime),
+    )
+
+
+CLAUDE_HOOKS = _adapter("claude-hooks", CLAUDE)
+CODEX_HOOKS = _adapter("codex-hooks", CODEX)
