@@ -12,7 +12,8 @@ from correlator.identity import trajectory_id_of
 from correlator.invocation import Book
 from correlator.methods import SHELL_TOOLS, command_of
 from correlator.verify import is_verification
-from streams.recall import RecallEvent, Step, TaskTrajectory
+from streams.events import InvocationEnded
+from streams.recall import RecallEvent, Step, TaskTrajectory, VerificationSignal
 
 MAX_TARGET = 300
 """Characters of a step's target that are kept."""
@@ -55,7 +56,15 @@ def trajectory_of(
         calls=len(calls),
         tokens_output=end.usage.output if end is not None and end.usage is not None else None,
         tokens_search=sum(sought) if sought else None,
+        signals=_own_signals(end),
     )
+
+
+def _own_signals(end: InvocationEnded | None) -> tuple[VerificationSignal, ...]:
+    """That a run came to its own stop is told, and verifies nothing."""
+    if end is None or end.reason != "stop":
+        return ()
+    return (VerificationSignal(signal="invocation_succeeded", actor=end.agent_id, at=end.occurred_at),)
 
 
 def _main_agent(book: Book) -> str:
@@ -83,6 +92,14 @@ def _span(book: Book, calls: Sequence[Call]) -> tuple[datetime, datetime]:
 
 def _ms_between(start: datetime, end: datetime) -> int:
     return round((end - start).total_seconds() * 1000)
+
+
+def by_thread(trajectories: Iterable[TaskTrajectory]) -> dict[str, list[TaskTrajectory]]:
+    """Return the trajectories of each thread in order: several runs of one task, seen together."""
+    threads: dict[str, list[TaskTrajectory]] = {}
+    for trajectory in sorted(trajectories, key=lambda each: (each.started_at, each.trajectory_id)):
+        threads.setdefault(trajectory.thread_id, []).append(trajectory)
+    return threads
 
 
 def task_context(prompts: Iterable[str], queries: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ import json
 import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,10 @@ PREDICATES: Mapping[str, Callable[[Any, Any], bool]] = {
     ),
     "_has": _has,
     "_in": _in,
+    "_rstrip": lambda expected, actual: isinstance(actual, str) and actual.rstrip() == expected.rstrip(),
+    "_instant": lambda expected, actual: (
+        isinstance(actual, str) and datetime.fromisoformat(actual) == datetime.fromisoformat(expected)
+    ),
 }
 """Suffix of an expected key -> whether the answer's value satisfies it. An answer may carry the full key as well."""
 

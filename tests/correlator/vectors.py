@@ -39,6 +39,8 @@ from streams.recall import (
     ThreadRef,
     UrlRef,
 )
+from tests.correlator.vectors_outcome import outcome
+from tests.correlator.vectors_trajectory import trajectory
 
 Record = dict[str, Any]
 EPOCH = datetime(2031, 1, 1, tzinfo=UTC)
@@ -205,4 +207,6 @@ AREAS: dict[str, Callable[[Record], Record]] = {
     "window": per_search,
     "bundle": bundle,
     "booleans": per_search,
+    "outcome": outcome,
+    "trajectory": trajectory,
 }
