@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -55,16 +56,44 @@ def command(
         Console().print(as_table(values, title=f"{days} days before {at:%Y-%m-%d %H:%M} UTC, {surface}"))
 
 
-def as_table(values: list[MeasureValue], *, title: str) -> Table:
-    """Return figures as a table for the terminal; what was not measured says why instead of showing a number."""
-    table = Table(title=title)
+def as_table(values: Sequence[MeasureValue], *, title: str) -> Table:
+    """Return figures as a table for the terminal, one line a measure; those not measured stand in the caption."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, caption_justify="left")
     sliced = any(value.slice_by != "all" for value in values)
-    for column in ("measure", *(("slice",) if sliced else ()), "value", "95 % interval", "n", "unit", "note"):
-        table.add_column(column, justify="right" if column in ("value", "95 % interval", "n") else "left")
+    for name in ("measure", *(("slice",) if sliced else ()), "value", "95 % interval", "n"):
+        table.add_column(name, justify="left" if name in ("measure", "slice") else "right", no_wrap=True)
     for value in values:
-        interval = "" if value.low is None else f"{value.low:.3f} to {value.high:.3f}"
-        note = value.reason if value.state in (State.NOT_MEASURED, State.STALE) else ""
-        shown = "not measured" if value.value is None else f"{value.value:.3f}"
-        cells = (value.title, *((value.slice,) if sliced else ()), shown, interval, str(value.n), value.unit, note)
-        table.add_row(*cells)
+        if value.state is not State.NOT_MEASURED:
+            cells = (_shown(value.value, value.unit), _interval(value), f"{value.n:,}")
+            table.add_row(value.title, *((value.slice,) if sliced else ()), *cells)
+    table.caption = "\n".join(_notes(values)) or None
     return table
+
+
+def _shown(number: float | None, unit: str) -> str:
+    if number is None:
+        return ""
+    match unit:
+        case "share":
+            return f"{number:.1%}"
+        case "reciprocal rank":
+            return f"{number:.3f}"
+        case _:
+            return f"{number:,.1f} {unit}"
+
+
+def _interval(value: MeasureValue) -> str:
+    low, high = (_shown(bound, value.unit).removesuffix(f" {value.unit}") for bound in (value.low, value.high))
+    return f"{low} .. {high}" if low and high else ""
+
+
+def _notes(values: Sequence[MeasureValue]) -> list[str]:
+    """Return one line a reason for the figures that are not measured, and one for those that are stale."""
+    names: dict[str, list[str]] = {}
+    for value in values:
+        if value.state is State.NOT_MEASURED:
+            names.setdefault(value.reason, []).append(value.title)
+    stale = sorted({value.reason for value in values if value.state is State.STALE})
+    return [f"not measured ({reason}): {', '.join(titles)}" for reason, titles in names.items()] + [
+        f"stale: {reason}" for reason in stale
+    ]

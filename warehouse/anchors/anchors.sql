@@ -1,0 +1,70 @@
+-- name: anchors
+-- grain: one row an anchor that was ever shown or consumed, or that stands in the index
+-- units: exposures and consumptions in the $days before $asof; last_consumed_at over all history before $asof
+-- source: recall_candidate, recall_consumption, documents
+WITH shown AS (
+    SELECT
+        anchor,
+        count(*) FILTER (inside) AS exposures,
+        count(*) FILTER (inside AND consumed) AS consumptions,
+        coalesce(sum(credit) FILTER (inside), 0) AS credit,
+        min(occurred_at) AS first_shown_at,
+        max(occurred_at) AS last_shown_at,
+        max(doc_kind) AS doc_kind,
+        max(path) AS path
+    FROM (
+        SELECT *, occurred_at >= $asof::TIMESTAMPTZ - to_days($days::INT) AS inside
+        FROM recall_candidate
+        WHERE
+            NOT repeated
+            AND occurred_at <= $asof::TIMESTAMPTZ
+            AND ($surface::VARCHAR IS NULL OR surface = $surface)
+    )
+    GROUP BY anchor
+),
+
+opened AS (
+    SELECT
+        anchor,
+        max(consumed_at) AS last_consumed_at,
+        count(DISTINCT invocation_id) FILTER (
+            rank IS NULL AND occurred_at >= $asof::TIMESTAMPTZ - to_days($days::INT)
+        ) AS consumptions_outside
+    FROM recall_consumption
+    WHERE
+        occurred_at <= $asof::TIMESTAMPTZ
+        AND consumed_at <= $asof::TIMESTAMPTZ
+        AND ($surface::VARCHAR IS NULL OR surface = $surface)
+    GROUP BY anchor
+),
+
+indexed AS (
+    SELECT anchor, doc_kind, path, title, authority, status, first_indexed_at
+    FROM documents
+    WHERE NOT gone
+)
+
+SELECT
+    anchor,
+    coalesce(nullif(i.doc_kind, ''), s.doc_kind) AS doc_kind,
+    coalesce(nullif(i.path, ''), s.path, '') AS path,
+    coalesce(i.title, '') AS title,
+    i.authority AS authority,
+    coalesce(s.exposures, 0) AS exposures,
+    coalesce(s.consumptions, 0) AS consumptions,
+    coalesce(s.credit, 0) AS credit,
+    coalesce(o.consumptions_outside, 0) AS consumptions_outside,
+    s.first_shown_at AS first_shown_at,
+    s.last_shown_at AS last_shown_at,
+    o.last_consumed_at AS last_consumed_at,
+    date_diff('hour', o.last_consumed_at, $asof::TIMESTAMPTZ) // 24 AS dormancy_days,
+    i.first_indexed_at AS first_indexed_at,
+    CASE
+        WHEN o.last_consumed_at IS NOT NULL THEN 'consumed'
+        WHEN s.anchor IS NOT NULL THEN 'shown_never_consumed'
+        ELSE 'never_shown'
+    END AS history
+FROM shown AS s
+FULL JOIN opened AS o USING (anchor)
+FULL JOIN indexed AS i USING (anchor)
+ORDER BY anchor

@@ -1,0 +1,192 @@
+"""Topics to Parquet: records are landed in whole files, and only then is their offset committed.
+
+Killed anywhere, it starts again at the committed offset and lands the same records again: the same cut gives the same
+file, another cut gives rows that the views know by their identity. So nothing is lost and nothing is counted twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from streams import deadletter
+from streams.codec import BadLine
+from streams.errors import PartitionLost, TransientError
+from streams.log import Consumer, Emitter, Partition, Record
+from streams.topics import TOPICS
+from warehouse import partition as names
+from warehouse import publisher, rows
+from warehouse.rows import Rejected, Row
+from warehouse.schema import TABLES, Table
+from warehouse.storage.store import LocalStorage
+
+SINK_TOPICS: tuple[str, ...] = tuple(name for topic in TOPICS for name in (topic.name, topic.dead))
+"""What the sink subscribes to: every topic and its dead letters."""
+
+GROUP = "trodden-sink"
+
+_log = logging.getLogger(__name__)
+_tables: dict[str, Table] = {table.name: table for table in TABLES}
+
+
+@dataclass(slots=True)
+class Landed:
+    """What a sink has done since it started."""
+
+    rows: int = 0
+    files: int = 0
+    rejected: int = 0
+    flushes: int = 0
+
+
+class Sink:
+    """Lands what a consumer reads below `root/tables` and keeps `root/catalog.duckdb` up to date.
+
+    Args:
+        root: The data folder.
+        emitter: Where dead letters go; without one a rejected line is only logged.
+        flush_rows: Rows held at most before they are landed.
+        flush_s: Seconds that a row is held at most.
+        retry_s: Pause after a store or broker refused.
+    """
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        root: str | Path,
+        *,
+        emitter: Emitter | None = None,
+        flush_rows: int = 5000,
+        flush_s: float = 5.0,
+        retry_s: float = 1.0,
+    ) -> None:
+        self._consumer = consumer
+        self._emitter = emitter
+        self._flush_rows = flush_rows
+        self._flush_s = flush_s
+        self._retry_s = retry_s
+        self.storage = LocalStorage(Path(root) / publisher.TABLES_FOLDER)
+        self.catalog = Path(root).absolute() / publisher.CATALOG
+        self.landed = Landed()
+        self._held: dict[Partition, list[Record]] = {}
+        self._rows_held = 0
+        self._oldest: float | None = None
+        self._published_at = -1e9
+        self._publish_cost = 0.0
+        self._unpublished = False
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Land until told to stop; then land what is held, publish, and return."""
+        await asyncio.to_thread(self.prepare)
+        while not stop.is_set():
+            await self.step()
+        await self.flush()
+        await self._publish()
+
+    def prepare(self) -> None:
+        """Sweep what killed writers left, seed the tables, publish a first catalog. Safe to call again."""
+        self.storage.sweep()
+        publisher.seed(self.storage)
+        publisher.publish(self.storage, self.catalog)
+
+    async def step(self) -> None:
+        """Poll once; land when enough is held or it was held long enough."""
+        now = asyncio.get_running_loop().time
+        records = await self._consumer.poll(max_records=2000, timeout_s=min(self._flush_s / 2, 0.25))
+        for record in records:
+            self._held.setdefault(Partition(record.topic, record.partition), []).append(record)
+            self._rows_held += (record.value or b"").count(b"\n") + 1
+        if records and self._oldest is None:
+            self._oldest = now()
+        if self._oldest is not None and (self._rows_held >= self._flush_rows or now() - self._oldest >= self._flush_s):
+            await self.flush()
+        # A catalog over many files takes a while to write: spend at most a fifth of the time on it.
+        if self._unpublished and now() - self._published_at >= 5 * self._publish_cost:
+            await self._publish()
+
+    async def flush(self) -> None:
+        """Land what is held and commit its offsets. A store or broker that refuses leaves all of it held.
+
+        Raises:
+            TransientError: when the dead letters or the commit did not go through; the records come again.
+        """
+        if not self._held:
+            return
+        try:
+            rejected = await asyncio.to_thread(self._land, dict(self._held))
+            await self._bury(rejected)
+            offsets = {partition: held[-1].offset + 1 for partition, held in self._held.items()}
+            await self._consumer.commit(offsets)
+        except PartitionLost:
+            _log.info("partitions moved to another sink; what it lands again is known by its identity")
+        except TransientError as error:
+            _log.warning("landing postponed: %s", error)
+            await asyncio.sleep(self._retry_s)
+            return
+        self.landed.flushes += 1
+        self._held, self._rows_held, self._oldest = {}, 0, None
+        self._unpublished = True
+
+    def forget(self, partitions: Iterable[Partition]) -> None:
+        """Drop what is held of partitions that another member takes over."""
+        for partition in partitions:
+            self._held.pop(partition, None)
+
+    def _land(self, held: dict[Partition, list[Record]]) -> list[Rejected]:
+        rejected: list[Rejected] = []
+        for partition, records in held.items():
+            sorted_ = rows.sort(records)
+            rejected += sorted_.rejected
+            for table, found in sorted_.rows.items():
+                for day, same_day in _by_day(found).items():
+                    rejected += self._write(_tables[table], day, same_day, partition, records)
+        return rejected
+
+    def _write(
+        self, table: Table, day: date, found: Sequence[Row], partition: Partition, records: Sequence[Record]
+    ) -> list[Rejected]:
+        arrow, rejected = rows.to_arrow(table, found)
+        if arrow.num_rows:
+            data = publisher.parquet(arrow)
+            name = names.FileName(
+                topic=partition.topic,
+                partition=partition.number,
+                first=records[0].offset,
+                last=records[-1].offset,
+                digest=hashlib.sha256(data).hexdigest()[:12],
+            )
+            self.storage.put(f"{names.folder(table.name, day)}/{name}", data)
+            self.landed.rows += arrow.num_rows
+            self.landed.files += 1
+        return rejected
+
+    async def _bury(self, rejected: Sequence[Rejected]) -> None:
+        """Send what is no row to the dead-letter topic of where it came from, as it came."""
+        for bad in rejected:
+            self.landed.rejected += 1
+            _log.warning(
+                "%s-%d@%d line %d: %s", bad.record.topic, bad.record.partition, bad.record.offset, bad.line, bad.reason
+            )
+            if self._emitter is not None and not bad.record.topic.endswith(".dead"):
+                letter = deadletter.of_line(bad.record, BadLine(bad.raw, bad.stage, bad.reason, bad.line))
+                key = (bad.record.key or b"").decode(errors="replace")
+                await self._emitter.emit(f"{bad.record.topic}.dead", key=key, value=deadletter.encode(letter))
+
+    async def _publish(self) -> None:
+        now = asyncio.get_running_loop().time
+        started = now()
+        await asyncio.to_thread(publisher.publish, self.storage, self.catalog)
+        self._published_at, self._unpublished = now(), False
+        self._publish_cost = self._published_at - started
+
+
+def _by_day(found: Iterable[Row]) -> dict[date, list[Row]]:
+    days: dict[date, list[Row]] = {}
+    for row in found:
+        days.setdefault(row.day, []).append(row)
+    return days
