@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -79,7 +79,7 @@ class SearchStore:
         """
         return self.searcher.search(request)
 
-    def put_priors(self, updates: Sequence[AnchorPrior | Withdrawn]) -> int:
+    def put_priors(self, updates: Iterable[AnchorPrior | Withdrawn]) -> int:
         """Write priors in one transaction, never over a newer one; see `memory.applier`."""
         return self.state.put_priors(updates)
 
