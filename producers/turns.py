@@ -154,7 +154,7 @@ class Tally:
             calls=len(self.calls),
             results=self.results,
             errors=self.errors,
-            pending=sum(seen.text is None for seen in self.calls),
+            pending=sum(seen.text is None and seen.status is None for seen in self.calls),
             repeated=self.repeated,
             tokens_output=self.tokens_output,
             skipped=dict(self.skipped),

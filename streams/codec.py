@@ -126,7 +126,7 @@ def decode_line(line: bytes, index: int = 0) -> LogEvent | BadLine:
     if not isinstance(record, dict):
         return BadLine(line, "decode", f"expected a JSON object, got {type(record).__name__}", index)
     kind = record.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         return BadLine(line, "schema", f"expected kind in {sorted(KINDS)}, got {kind!r}", index)
     try:
         return _convert(record)

@@ -121,7 +121,7 @@ def place_of(value: Mapping[str, Any]) -> Place:
 
 def records(value: Mapping[str, Any]) -> Iterator[Record]:
     """Yield what a line tells, in order."""
-    kind = value.get("type")
+    kind = _text(value.get("type"))
     if kind == "user":
         yield from _user(value)
     elif kind == "assistant":
@@ -133,7 +133,7 @@ def records(value: Mapping[str, Any]) -> Iterator[Record]:
     elif kind in BOOKKEEPING:
         yield Skipped(f"bookkeeping: {kind}")
     else:
-        yield Skipped(f"unknown type: {str(kind)[:60]}")
+        yield Skipped(f"unknown type: {kind[:60]}")
 
 
 def _user(value: Mapping[str, Any]) -> Iterator[Record]:

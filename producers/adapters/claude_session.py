@@ -49,7 +49,8 @@ class Session:
         self._turn_of_agent: dict[str, Turn] = {}
         self._agent_of_line: dict[str, str] = {}
         self._equal_calls: Counter[str] = Counter()
-        self._epoch = 0
+        self._epochs: Counter[str] = Counter()
+        """Compactions so far by agent: a subagent has a context of its own."""
 
     def add(self, file: SourceFile) -> None:
         """Take in one file."""
@@ -114,7 +115,7 @@ class Session:
             self._result(record, here)
             return turn
         if isinstance(record, Mark):
-            self._mark(record, turn)
+            self._mark(record, self._agent(here.place), turn)
             return turn
         turn = turn or self._begin(Prompt("", "", "resume"), here)
         if isinstance(record, Call):
@@ -143,7 +144,7 @@ class Session:
             trigger=trigger,
             agent_id=self._agent(place),
             cwd=place.cwd,
-            epoch=self._epoch,
+            epoch=self._epochs[self._agent(place)],
         )
         self.turns.append(turn)
         return turn
@@ -161,7 +162,7 @@ class Session:
             at=here.at,
             line=here.number,
             cwd=here.place.cwd,
-            epoch=self._epoch,
+            epoch=self._epochs[agent],
             nth=self._equal_calls[equal],
         )
         self._equal_calls[equal] += 1
@@ -184,9 +185,9 @@ class Session:
         if isinstance(result.structured, dict) and isinstance(result.structured.get("agentId"), str):
             self._turn_of_agent[result.structured["agentId"]] = turn
 
-    def _mark(self, mark: Mark, turn: Turn | None) -> None:
+    def _mark(self, mark: Mark, agent: str, turn: Turn | None) -> None:
         if mark.kind == "compacted":
-            self._epoch += 1
+            self._epochs[agent] += 1
         elif turn is None:
             return
         elif mark.kind == "interrupted":

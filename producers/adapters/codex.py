@@ -20,7 +20,7 @@ from producers.records import mapping, sequence, text, whole
 from producers.times import instant
 from producers.translation import Adapter, SourceFile, Translation
 from producers.turns import Home, Tally, Turn, turn_events
-from streams.events import ToolEvent
+from streams.events import ToolEvent, ToolStatus
 
 NAME = "codex-rollout"
 RUNTIME = "codex-cli"
@@ -191,11 +191,11 @@ class _Thread:
         self.tally.errors += first and codex_results.failed(seen)
 
     def _web(self, payload: dict[str, Any], at: datetime, number: int) -> None:
-        """A web search has no call id: it is named by its place among the thread's equal ones."""
+        """A web search has no call id, and nobody writes down what it showed: that is unknown, not nothing."""
         name, tool_input = codex_results.web(mapping(payload.get("action")))
         self._searches += 1
         seen = self._seen("", name, tool_input, at, number)
-        seen.text = ""
+        seen.status = ToolStatus.OK
         self._finish(seen, at)
 
     def _message(self, payload: dict[str, Any], at: datetime, number: int) -> None:
@@ -222,7 +222,7 @@ class _Thread:
         entries = [mapping(entry) for entry in sequence(citation.get("entries"))]
         self._searches += 1
         seen = self._seen("", "memory_citation", {"entries": entries}, at, number)
-        seen.text = ""
+        seen.status = ToolStatus.OK
         self._finish(seen, at)
 
     def _spend(self, total: dict[str, Any]) -> None:

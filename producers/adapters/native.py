@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from producers.lines import Problem, json_lines
 from producers.translation import Adapter, FileCounts, SourceFile, Translation
@@ -34,11 +34,19 @@ def translate(files: Sequence[SourceFile]) -> Translation:
     counts: dict[str, FileCounts] = {}
     for file in files:
         found, bad, skipped = _read(file)
-        fresh = [event for event in found if event.event_id not in events]
+        fresh = _first_of_each(found, events)
         events |= {event.event_id: event for event in fresh}
         problems += bad
         counts[file.uri] = _counts(found, fresh, skipped)
     return Translation(events=tuple(events.values()), problems=tuple(problems), files=counts)
+
+
+def _first_of_each(found: Sequence[ToolEvent], known: Mapping[str, ToolEvent]) -> list[ToolEvent]:
+    fresh: dict[str, ToolEvent] = {}
+    for event in found:
+        if event.event_id not in known:
+            fresh.setdefault(event.event_id, event)
+    return list(fresh.values())
 
 
 def _read(file: SourceFile) -> tuple[list[ToolEvent], list[Problem], Counter[str]]:
