@@ -23,12 +23,14 @@ class Command:
 
 COMMANDS: tuple[Command, ...] = (
     Command("demo", "deploy.cli.demo"),
+    Command("explain", "deploy.cli.explain"),
     Command("import", "deploy.cli.import_"),
     Command("index", "deploy.cli.index"),
     Command("mcp", "deploy.cli.mcp"),
     Command("measures", "deploy.cli.measures"),
     Command("search", "deploy.cli.search"),
     Command("up", "deploy.cli.up"),
+    Command("window-report", "deploy.cli.window_report"),
     Command("worker", "deploy.cli.worker"),
 )
 
