@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from producers.lines import Problem
-from streams import codec
+from producers.redact import redact_bytes
+from streams import codec, deadletter
+from streams.deadletter import DeadLetter
 from streams.events import ToolEvent
 from streams.log import Emitter
-from streams.topics import MAX_MESSAGE_BYTES, TOOL_EVENTS
+from streams.topics import TOOL_EVENTS
+
+MAX_RAW_BYTES = 512 * 1024
+"""What is kept of a bad line: as base64 it fits a message, and a longer line is in its file."""
 
 
 class Publisher:
@@ -36,23 +41,24 @@ class Publisher:
         return len(messages)
 
     async def dead_letter(self, problems: Iterable[Problem], *, adapter: str) -> int:
-        """Append what could not be translated, with its bytes, place and reason; return how many.
+        """Append what could not be translated, with its bytes (without secrets), place and reason; return how many.
 
         Raises:
             BrokerUnavailable: as `publish`.
         """
         count = 0
         for problem in problems:
-            headers = {
-                "stage": problem.stage.encode(),
-                "reason": problem.reason[:1000].encode("utf-8", "replace"),
-                "adapter": adapter.encode(),
-                "uri": problem.uri.encode("utf-8", "replace"),
-                "line": str(problem.line).encode(),
-                "offset": str(problem.offset).encode(),
-            }
-            value = problem.raw[:MAX_MESSAGE_BYTES]
-            await self._emitter.emit(TOOL_EVENTS.dead, key=problem.uri, value=value, headers=headers)
+            letter = DeadLetter(
+                stage="source",
+                reason=problem.reason,
+                topic=TOOL_EVENTS.name,
+                line=problem.line,
+                offset=problem.offset,
+                raw=redact_bytes(problem.raw[:MAX_RAW_BYTES]),
+                adapter=adapter,
+                uri=problem.uri,
+            )
+            await self._emitter.emit(TOOL_EVENTS.dead, key=problem.uri, value=deadletter.encode(letter))
             count += 1
         return count
 

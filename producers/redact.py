@@ -36,7 +36,7 @@ RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "secret",
         re.compile(
-            r"(?P<keep>\b[A-Z0-9_]*(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|CREDENTIALS?)[A-Z0-9_]*\s*[=:]\s*)"
+            r"(?P<keep>\b[A-Z0-9_]*(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|CREDENTIALS?)[A-Z0-9_]*[\"']?\s*[=:]\s*)"
             r"(?!\s|[\"']?\$|\$)[\"']?[^\s\"'&;|]{6,}[\"']?",
             re.I,
         ),
@@ -45,6 +45,12 @@ RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("base64", re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{1000,}={0,2}")),
 )
 """Name -> pattern, applied in order. A group `keep` stays in front of the mark."""
+
+_SECRET_NAME = re.compile(
+    r"(?:^|[_-])(?:secret|token|password|passwd|passphrase|api_?key|access_?key|private_?key|credentials?|authorization)$",
+    re.I,
+)
+"""Arguments whose value is a secret whatever it looks like."""
 
 _SUSPECT = re.compile(
     r"KEY|eyJ|AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox|[spr]k[-_]|AIza|Bearer|Basic|@|SECRET|TOKEN|PASS|CREDENTIAL"
@@ -81,6 +87,11 @@ def clean(text: str) -> str:
     return text
 
 
+def redact_bytes(raw: bytes) -> bytes:
+    """Return bytes that are no event, without the secrets that can be found in them; other bytes stay as they are."""
+    return redact_text(raw.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
 def redact_input(value: dict[str, Any]) -> dict[str, Any]:
     """Return a call's input without secrets, long strings cut, at most 16 KiB as JSON.
 
@@ -101,6 +112,8 @@ def redact_input(value: dict[str, Any]) -> dict[str, Any]:
 
 def _redact(value: Any, key: str, depth: int) -> Any:
     if isinstance(value, str):
+        if value and _SECRET_NAME.search(key):
+            return "<redacted:secret>"
         limit = MAX_COMMAND_CHARS if key in ("command", "cmd") else MAX_STRING_CHARS
         return redact_text(cut(clean(value), limit))
     if depth == 0:

@@ -34,6 +34,18 @@ ADAPTERS: tuple[Adapter, ...] = (
 """Asked in this order which of them recognises a file."""
 
 
+def adapter_named(name: str) -> Adapter:
+    """Return the adapter of this name.
+
+    Raises:
+        ValueError: when there is none.
+    """
+    for adapter in ADAPTERS:
+        if adapter.name == name:
+            return adapter
+    raise ValueError(f"expected an adapter of {[adapter.name for adapter in ADAPTERS]}, got {name!r}")
+
+
 def adapter_for(name: str, head: bytes) -> Adapter | None:
     """Return the first adapter that recognises a file by its name and first bytes, or null."""
     return next((adapter for adapter in ADAPTERS if adapter.recognises(name, head)), None)

@@ -18,7 +18,7 @@ from typing import Any
 from producers import identity
 from producers.calls import Observed
 from producers.lines import Line, Problem
-from producers.records import mapping, records, sequence, text
+from producers.records import mapping, records, sequence, text, whole
 from producers.times import from_millis, instant
 from producers.translation import Adapter, SourceFile, Translation
 from producers.turns import Home, Reason, Tally, Turn, turn_events
@@ -30,6 +30,7 @@ _SESSION = re.compile(rb'"session_id"\s*:\s*"([^"]+)"')
 _CODEX = re.compile(rb'"turn_id"\s*:|"session_id"\s*:\s*"[0-9a-f]{8}-[0-9a-f]{4}-7')
 """Codex names turns, and its session ids are UUIDs of version 7."""
 
+_DAY_MS = 86_400_000
 _STOPS: dict[str, Reason] = {"Stop": "stop", "StopFailure": "interrupted", "SessionEnd": "session_end"}
 _CALLS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionDenied", "PermissionRequest", "PostToolBatch")
 _TOLD = frozenset({*_CALLS, *_STOPS, "UserPromptSubmit"})
@@ -167,6 +168,9 @@ class _Log:
         else:
             seen.structured = value.get("tool_response")
             seen.text = shown_text(seen.structured)
+        took_ms = whole(value.get("duration_ms"))
+        if took_ms is not None and took_ms > 0 and seen.at == at:
+            seen.at = at - timedelta(milliseconds=min(took_ms, _DAY_MS))
 
 
 def _received(value: dict[str, Any]) -> datetime | None:

@@ -11,7 +11,7 @@ from producers.client import Publisher
 from producers.job import import_paths
 from producers.report import ImportReport
 from producers.store import Ledger
-from streams import codec
+from streams import codec, deadletter
 from streams.testing import LocalLog
 from streams.topics import TOOL_EVENTS
 from tests.producers.claude import READ_OF_A_HIT, SESSION, call, prompt, result, transcript
@@ -83,7 +83,8 @@ def test_a_broken_line_goes_to_the_dead_letters_once_and_the_rest_is_read(tmp_pa
     assert (first.published, first.dead_lettered, again.dead_lettered) == (4, 1, 0)
     assert first.files[0].problems[0].startswith("line 2: ")
     (dead,) = log.records(TOOL_EVENTS.dead)
-    assert dead.value == b"{broken"
+    letter = deadletter.decode(dead.value or b"")
+    assert (letter.stage, letter.raw, letter.line, letter.uri) == ("source", b"{broken", 2, str(file))
 
 
 def test_a_folder_without_sessions_says_so_and_exits_2(tmp_path: Path) -> None:
