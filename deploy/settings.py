@@ -56,8 +56,10 @@ class Settings(BaseSettings):
     """Address that the Hub and the API listen on."""
     port: int = Field(default=8420, ge=0, le=65535)
     """Port of the Hub and the API; 0 picks a free one."""
+    collector_port: int = Field(default=8421, ge=0, le=65535)
+    """Port of the collector of hooks, traces and events (`trodden worker collector`)."""
     token: SecretStr = SecretStr("")
-    """Bearer token of the API; required unless `host` is a loopback address."""
+    """Bearer token of the API and the collector; required unless `host` is a loopback address."""
     metrics_port: int = Field(default=0, ge=0, le=65535)
     """First port of the roles' `/metrics` and `/healthz`; 0 serves none."""
 
