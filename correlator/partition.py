@@ -1,23 +1,28 @@
 """One partition of the tool events as a pure machine: records in, conclusions out, and how far may be committed.
 
-It holds the invocations that are still open and those that closed a short while ago. What it emits is a function
-of the set of events of an invocation, never of their arrival, so that reading a partition again, from wherever,
-ends in the same final conclusions. An offset may be committed when everything below it is concluded and delivered.
+What it emits is a function of the set of events of an invocation, never of their arrival, so that reading a
+partition again, from wherever, ends in the same final conclusions. An offset may be committed when every event
+below it is concluded and delivered, or when a marker says where its invocation began, so that it can be read again.
 
-Times: the watermark is the largest event time seen, never more than `MAX_AHEAD` past the record's append time.
+Markers: one small journal entry an invocation, written when it closed, and when it has been open for so long that it
+would hold the commit back. They keep a closed invocation closed when its events come again, and tell where to read
+when a late event comes after the state is gone.
+
+The watermark is the largest event time seen, never more than `MAX_AHEAD` past the append time of its record. It
+decides when a silent invocation is closed, and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 from correlator.decide import END_OF_TIME, decide
 from correlator.invocation import Invocation, evolve
-from correlator.window import DEFAULT_POLICY
+from correlator.window import DEFAULT_POLICY, CorrelatorPolicy
 from streams.events import ToolEvent
 from streams.recall import RecallEvent, TaskTrajectory
 
@@ -28,13 +33,25 @@ MIN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """How long the machine remembers."""
+class Limits:
+    """How much the machine remembers."""
 
-    idle: timedelta = timedelta(hours=24)
-    """Event time without an event after which an invocation without an end is closed."""
-    keep_closed: int = 20_000
-    """Events of closed invocations that are kept for late ones to join; the oldest closed go first."""
+    closed_events: int = 50_000
+    """Events of closed invocations kept for late ones to join without reading again; the oldest closed go first."""
+    held_messages: int = 2_000
+    """An open invocation that began so many messages ago gets a marker instead of holding the commit back."""
+
+
+class Marker(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the journal keeps of an invocation (key: invocation id)."""
+
+    first: int
+    """Offset of its first event."""
+    last: int
+    """Offset of its newest event when the marker was written; everything up to it is in."""
+    open: bool = False
+    watermark: datetime
+    """Of the partition when it was written."""
 
 
 @dataclass(slots=True)
@@ -42,11 +59,14 @@ class _Held:
     """An invocation in memory."""
 
     state: Invocation
-    first_offset: int
+    first: int
+    """Offset of its first event."""
+    last: int
+    holds_from: int | None
+    """Offset that it holds the commit at; null while a marker covers everything."""
     last_event: datetime
     watermark_then: datetime
     """The watermark when its last event came: idleness is counted from here, so that old sessions may be imported."""
-    events: int = 0
     closed: bool = False
     sent: dict[str, RecallEvent] = field(default_factory=dict)
     """What has been emitted last, by recall id."""
@@ -54,28 +74,45 @@ class _Held:
 
 @dataclass(frozen=True, slots=True)
 class Conclusions:
-    """What one flush has to deliver; afterwards `PartitionCore.delivered` is told."""
+    """What one flush has to deliver: first the conclusions, then the markers; then `PartitionCore.delivered`."""
 
     recalls: Sequence[RecallEvent]
     trajectories: Sequence[TaskTrajectory]
-    closed: frozenset[str]
-    """Invocations that need no further reading once this is delivered."""
+    markers: Mapping[str, Marker]
+    failures: Sequence[Failure] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An invocation that could not be concluded: a fault of ours, which must not stop the other invocations."""
+
+    invocation_id: str
+    first: int
+    """Offset of its first event."""
+    reason: str
 
 
 class PartitionCore:
     """The state of one partition since its owner got it. Dropped whole when the partition moves."""
 
-    def __init__(self, bounds: Bounds = Bounds()) -> None:
-        self._bounds = bounds
-        self._policy = replace(DEFAULT_POLICY, idle_timeout=bounds.idle)
+    def __init__(
+        self,
+        policy: CorrelatorPolicy = DEFAULT_POLICY,
+        limits: Limits | None = None,
+        markers: Mapping[str, Marker] | None = None,
+    ) -> None:
+        self._policy = policy
+        self._limits = limits or Limits()
+        self._markers = dict(markers or {})
         self._held: dict[str, _Held] = {}
         self._open: set[str] = set()
         self._closed: dict[str, None] = {}
+        """In the order of closing."""
         self._dirty: set[str] = set()
-        self._kept_events = 0
-        self._idle_looked_at = MIN_TIME
+        self._closed_events = 0
         self._next_offset = 0
-        self.watermark = MIN_TIME
+        self._idle_looked_at = MIN_TIME
+        self.watermark = max((marker.watermark for marker in self._markers.values()), default=MIN_TIME)
         """Event time that the partition has reached."""
 
     @property
@@ -85,8 +122,35 @@ class PartitionCore:
 
     @property
     def frontier(self) -> int:
-        """The next offset to read after a restart: everything below it is concluded and delivered."""
-        return min((self._held[key].first_offset for key in self._open), default=self._next_offset)
+        """The next offset to read after a restart."""
+        holding = (self._held[key].holds_from for key in self._open)
+        return min((offset for offset in holding if offset is not None), default=self._next_offset)
+
+    def left_open(self) -> dict[str, Marker]:
+        """Return the invocations that an earlier owner left open behind its commit: restore them before feeding."""
+        return {key: marker for key, marker in self._markers.items() if marker.open and key not in self._held}
+
+    def missing(self, offset: int, events: Iterable[ToolEvent]) -> dict[str, Marker]:
+        """Return the invocations that late events belong to and whose state is gone: restore them before feeding."""
+        keys = {event.invocation_id for event in events} - self._held.keys()
+        markers = {key: self._markers[key] for key in keys if key in self._markers}
+        return {key: marker for key, marker in markers.items() if offset > marker.last}
+
+    def restore(self, key: str, marker: Marker, events: Iterable[ToolEvent]) -> None:
+        """Take back an invocation from its events between `marker.first` and `marker.last`, as they were read again."""
+        state: Invocation | None = None
+        for event in events:
+            state = evolve(state, event)
+        if state is None:
+            del self._markers[key]  # the log has forgotten it: what still comes stands alone
+            return
+        held = _Held(state, marker.first, marker.last, None, state.last_event_at, self.watermark, not marker.open)
+        self._held[key] = held
+        if marker.open:
+            self._open.add(key)
+            self._dirty.add(key)
+        else:
+            self._keep(key, held)
 
     def feed(self, offset: int, events: Iterable[ToolEvent], appended_at: datetime) -> None:
         """Take the events of one record in; offsets rise."""
@@ -100,63 +164,99 @@ class PartitionCore:
     def _take(self, offset: int, event: ToolEvent) -> None:
         key = event.invocation_id
         held = self._held.get(key)
-        state = evolve(held.state if held else None, event)
         if held is None:
-            held = self._held[key] = _Held(state, offset, event.occurred_at, self.watermark)
-        elif state is held.state:
-            return  # seen before: a duplicate changes nothing
-        elif held.closed:
-            self._reopen(key, held, offset)
-        held.state = state
-        held.events += 1
-        held.last_event = max(held.last_event, event.occurred_at)
-        held.watermark_then = max(self.watermark, held.watermark_then)
+            if key in self._markers and offset <= self._markers[key].last:
+                return  # concluded by an earlier owner, with this event
+            state = evolve(None, event)
+            self._held[key] = _Held(state, offset, offset, offset, event.occurred_at, self.watermark)
+        else:
+            state = evolve(held.state, event)
+            if state is held.state:
+                return  # a duplicate changes nothing
+            self._add(key, held, state, offset, event.occurred_at)
         self._open.add(key)
         self._dirty.add(key)
 
-    def _reopen(self, key: str, held: _Held, offset: int) -> None:
-        held.closed = False
+    def _add(self, key: str, held: _Held, state: Invocation, offset: int, at: datetime) -> None:
         if key in self._closed:
             del self._closed[key]
-            self._kept_events -= held.events
-            held.first_offset = offset
+            self._closed_events -= held.state.events
+        held.closed = False
+        held.state, held.last = state, max(held.last, offset)
+        held.holds_from = offset if held.holds_from is None else held.holds_from
+        held.last_event = max(held.last_event, at)
+        held.watermark_then = max(held.watermark_then, self.watermark)
 
-    def flush(self, *, idle_since: datetime | None = None) -> Conclusions:
+    def flush(self, *, silent_until: datetime | None = None) -> Conclusions:
         """Conclude what changed since the last flush, and what has become idle.
 
-        `idle_since` is the present when the partition has been read to its end and stays silent; the watermark
+        `silent_until` is the present when the partition has been read to its end and stays silent; the watermark
         moves on to it, so that the last invocations close without a later event.
         """
-        if idle_since is not None:
-            self.watermark = max(self.watermark, idle_since)
+        if silent_until is not None:
+            self.watermark = max(self.watermark, silent_until)
         dirty = self._dirty | self._idle()
         self._dirty = set()
         recalls: list[RecallEvent] = []
         trajectories: list[TaskTrajectory] = []
-        for key in sorted(dirty, key=lambda key: self._held[key].first_offset):
-            self._conclude(self._held[key], recalls, trajectories)
-        return Conclusions(recalls, trajectories, frozenset(key for key in dirty if self._held[key].closed))
+        failures: list[Failure] = []
+        for key in sorted(dirty, key=lambda key: self._held[key].first):
+            held = self._held[key]
+            try:
+                self._conclude(held, recalls, trajectories)
+            except Exception as error:  # whatever it is: reported, and the invocation is let go
+                failures.append(Failure(key, held.first, f"{type(error).__name__}: {error}"))
+                held.closed = True
+        marked = {key for key in dirty if self._held[key].closed} | self._overdue()
+        markers = {key: self._marker(self._held[key]) for key in marked}
+        return Conclusions(recalls, trajectories, markers, failures)
 
     def delivered(self, conclusions: Conclusions) -> None:
-        """Learn that the broker has acknowledged these conclusions: their invocations hold the commit back no more."""
-        for key in conclusions.closed - self._dirty:
-            self._open.discard(key)
-            self._closed[key] = None
-            self._kept_events += self._held[key].events
-        while self._kept_events > self._bounds.keep_closed:
+        """Learn that the broker has acknowledged conclusions and markers: what they cover holds the commit no more."""
+        for key, marker in conclusions.markers.items():
+            self._markers[key] = marker
+            held = self._held[key]
+            if held.last > marker.last:
+                held.holds_from = max(held.holds_from or 0, marker.last + 1)
+            else:
+                held.holds_from = None
+            if not marker.open and key not in self._dirty:
+                self._open.discard(key)
+                self._keep(key, held)
+        self._forget_oldest()
+
+    def _keep(self, key: str, held: _Held) -> None:
+        """Keep a closed invocation for late events."""
+        self._closed[key] = None
+        self._closed_events += held.state.events
+
+    def _forget_oldest(self) -> None:
+        """Drop the oldest closed invocations beyond the limit; never between a restore and the feed it is for."""
+        while self._closed_events > self._limits.closed_events:
             oldest = next(iter(self._closed))
             del self._closed[oldest]
-            self._kept_events -= self._held.pop(oldest).events
+            self._closed_events -= self._held.pop(oldest).state.events
+
+    def _overdue(self) -> set[str]:
+        """Return the open invocations that hold the commit back too far."""
+        horizon = self._next_offset - self._limits.held_messages
+        if self.frontier >= horizon:
+            return set()
+        holding = {key: self._held[key].holds_from for key in self._open}
+        return {key for key, offset in holding.items() if offset is not None and offset < horizon}
+
+    def _marker(self, held: _Held) -> Marker:
+        return Marker(first=held.first, last=held.last, open=not held.closed, watermark=self.watermark)
 
     def _idle(self) -> set[str]:
         """Return the open invocations that nobody has continued; looked for when the watermark has moved enough."""
-        if self.watermark - self._idle_looked_at < self._bounds.idle / 100:
+        if self.watermark - self._idle_looked_at < self._policy.idle_timeout / 100:
             return set()
         self._idle_looked_at = self.watermark
         return {key for key in self._open if self._is_idle(self._held[key])}
 
     def _is_idle(self, held: _Held) -> bool:
-        return self.watermark - max(held.last_event, held.watermark_then) >= self._bounds.idle
+        return self.watermark - max(held.last_event, held.watermark_then) >= self._policy.idle_timeout
 
     def _conclude(self, held: _Held, recalls: list[RecallEvent], trajectories: list[TaskTrajectory]) -> None:
         now = END_OF_TIME if self._is_idle(held) else held.last_event

@@ -80,7 +80,7 @@ class KafkaConsumer:
             fetched = await self._connected.getmany(timeout_ms=int(timeout_s * 1000), max_records=max_records)
         except (kafka.KafkaError, OSError) as error:
             raise translated(error, f"reading {', '.join(self._topics)}") from error
-        return [_record(message) for messages in fetched.values() for message in messages]
+        return [record_of(message) for messages in fetched.values() for message in messages]
 
     async def commit(self, offsets: Mapping[Partition, int]) -> None:
         """Store the next offset to read for each partition. Never goes back on its own.
@@ -146,7 +146,8 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka is
         return None
 
 
-def _record(message: Any) -> Record:
+def record_of(message: Any) -> Record:
+    """Return the record of an aiokafka message."""
     return Record(
         topic=message.topic,
         partition=message.partition,

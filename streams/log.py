@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -27,6 +27,18 @@ class Record:
     value: bytes | None
     timestamp: datetime
     headers: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def newest_by_key(records: Iterable[Record]) -> dict[str, bytes]:
+    """Return what compaction would leave of these records: the newest value of every key that is not withdrawn."""
+    newest: dict[str, bytes] = {}
+    for record in records:
+        key = (record.key or b"").decode()
+        if record.value is None:
+            newest.pop(key, None)
+        else:
+            newest[key] = record.value
+    return newest
 
 
 class Emitter(Protocol):
@@ -81,4 +93,24 @@ class Consumer(Protocol):
 
     async def close(self) -> None:
         """Leave the group and disconnect."""
+        ...
+
+
+class Journal(Protocol):
+    """A worker's memory on the log: entries by key in the partition it owns, and the records it has read before."""
+
+    async def entries(self, partition: int) -> dict[str, bytes]:
+        """Return the newest value of every key of the journal's partition; a tombstone removes its key."""
+        ...
+
+    async def put(self, partition: int, entries: Mapping[str, bytes | None]) -> None:
+        """Append entries and return once all are acknowledged.
+
+        Raises:
+            BrokerUnavailable: when some entry was not acknowledged in time; all may be retried.
+        """
+        ...
+
+    async def history(self, partition: Partition, first: int, last: int) -> list[Record]:
+        """Return the records of any partition from `first` to `last`, both included, without those that expired."""
         ...

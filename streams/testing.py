@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from streams.clock import Clock, FixedClock
 from streams.errors import PartitionLost
-from streams.log import Partition, Record
+from streams.log import Partition, Record, newest_by_key
 from streams.partitioner import partition_of
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -48,6 +48,10 @@ class LocalLog:
         self.share(members)
         return consumer
 
+    def journal(self, topic: str) -> LocalJournal:
+        """Return a journal on a topic of this log."""
+        return LocalJournal(self, topic)
+
     def records(self, topic: str) -> list[Record]:
         """Return everything on a topic, by partition and offset."""
         return [record for n in range(self._partitions) for record in self.read(Partition(topic, n), 0)]
@@ -58,11 +62,16 @@ class LocalLog:
 
     def append(self, topic: str, key: bytes, value: bytes | None, headers: Mapping[str, bytes]) -> tuple[int, int]:
         """Append one record and return its (partition, offset)."""
-        number = partition_of(key, self._partitions)
-        records = self._records.setdefault(Partition(topic, number), [])
+        return self.append_to(Partition(topic, partition_of(key, self._partitions)), key, value, headers)
+
+    def append_to(
+        self, partition: Partition, key: bytes, value: bytes | None, headers: Mapping[str, bytes]
+    ) -> tuple[int, int]:
+        """Append one record to a certain partition."""
+        records = self._records.setdefault(partition, [])
         record = Record(
-            topic=topic,
-            partition=number,
+            topic=partition.topic,
+            partition=partition.number,
             offset=len(records),
             key=key,
             value=value,
@@ -70,7 +79,7 @@ class LocalLog:
             headers=dict(headers),
         )
         records.append(record)
-        return number, record.offset
+        return partition.number, record.offset
 
     def read(self, partition: Partition, offset: int) -> list[Record]:
         """Return the records of a partition from an offset on."""
@@ -168,6 +177,27 @@ class LocalConsumer:
         self._group.members.remove(self)
         self.revoke()
         self._log.share(self._group)
+
+
+class LocalJournal:
+    """A `Journal` on a `LocalLog`."""
+
+    def __init__(self, log: LocalLog, topic: str) -> None:
+        self._log = log
+        self._topic = topic
+
+    async def entries(self, partition: int) -> dict[str, bytes]:
+        """Return the newest value of every key of the journal's partition."""
+        return newest_by_key(self._log.read(Partition(self._topic, partition), 0))
+
+    async def put(self, partition: int, entries: Mapping[str, bytes | None]) -> None:
+        """Append entries."""
+        for key, value in entries.items():
+            self._log.append_to(Partition(self._topic, partition), key.encode(), value, {})
+
+    async def history(self, partition: Partition, first: int, last: int) -> list[Record]:
+        """Return the records from `first` to `last`, both included."""
+        return [record for record in self._log.read(partition, first) if record.offset <= last]
 
 
 @types.coroutine

@@ -78,6 +78,18 @@ ANCHOR_PRIORS = Topic(
 TOPICS: tuple[Topic, ...] = (TOOL_EVENTS, MESSAGES, SIGNALS, RECALL_EVENTS, TRAJECTORIES, DOCUMENTS, ANCHOR_PRIORS)
 """Every topic that carries events."""
 
+PROGRESS = Topic(
+    name="recall.progress.v1",
+    key="invocation_id",
+    carries="the correlator's markers: where an invocation begins, and whether it is closed",
+    cleanup="compact",
+    retention=None,
+)
+"""Partition n belongs to whoever reads partition n of the tool events; both topics have the same number of them."""
+
+INTERNAL_TOPICS: tuple[Topic, ...] = (PROGRESS,)
+"""Topics that nobody but their writer reads; they have no dead letters."""
+
 DEAD_LETTER_RETENTION = timedelta(days=30)
 
 
@@ -91,15 +103,20 @@ class TopicSpec:
     """Kafka's own names and values."""
 
 
-def specs(topics: Iterable[Topic] = TOPICS, *, partitions: int | None = None) -> list[TopicSpec]:
-    """Return what to create for these topics and for their dead letters; `partitions` overrides every number."""
+def specs(
+    topics: Iterable[Topic] = TOPICS,
+    internal: Iterable[Topic] = INTERNAL_TOPICS,
+    *,
+    partitions: int | None = None,
+) -> list[TopicSpec]:
+    """Return what to create for these topics and their dead letters, and for internal topics.
+
+    `partitions` overrides every number.
+    """
     return [
-        spec
-        for topic in topics
-        for spec in (
-            TopicSpec(name=topic.name, partitions=partitions or topic.partitions, configs=_configs(topic)),
-            TopicSpec(name=topic.dead, partitions=partitions or topic.partitions, configs=_DEAD_CONFIGS),
-        )
+        TopicSpec(name=name, partitions=partitions or topic.partitions, configs=configs)
+        for topic, names in [(t, (t.name, t.dead)) for t in topics] + [(t, (t.name,)) for t in internal]
+        for name, configs in zip(names, (_configs(topic), _DEAD_CONFIGS), strict=False)
     ]
 
 

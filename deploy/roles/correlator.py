@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
-from correlator.agents import WorkerOptions, work
-from correlator.partition import Bounds
+from correlator.agents import work
+from correlator.consumer import WorkerOptions
+from correlator.window import DEFAULT_POLICY
 from deploy.broker import own_connection
 from deploy.settings import Settings
 
@@ -16,6 +18,6 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
     options = WorkerOptions(
         connection=own_connection(settings),
         folder=settings.data_dir / "logs" / "faust",
-        bounds=Bounds(idle=timedelta(minutes=settings.idle_minutes)),
+        policy=replace(DEFAULT_POLICY, idle_timeout=timedelta(minutes=settings.idle_minutes)),
     )
     await work(options, stop=stop)
