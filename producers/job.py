@@ -84,6 +84,7 @@ async def import_paths(
     *,
     again: bool = False,
     landed: Callable[[], Awaitable[None]] | None = None,
+    batch_events: int = BATCH_EVENTS,
 ) -> ImportReport:
     """Publish what is new in these files and folders.
 
@@ -95,13 +96,14 @@ async def import_paths(
         again: Publish everything once more, for a log that has lost it; the ids stay the same.
         landed: Returns once everything published so far is on disk. Needed with a broker that forgets: only then is
             it written down as done. Null for a broker that keeps what it acknowledged.
+        batch_events: Events that are published together.
 
     Raises:
         BrokerUnavailable: when the broker is away; what it had acknowledged is recorded, run again for the rest.
     """
     unread: dict[str, str] = {}
     groups = _lineages(_found(paths, unread))
-    run = _Import(publisher, ledger, again=again, landed=landed)
+    run = _Import(publisher, ledger, again=again, landed=landed, batch_events=batch_events)
     total, done = sum(len(group) for group in groups), 0
     for group in groups:
         await run.add(group, unread)
@@ -129,8 +131,10 @@ class _Import:
         *,
         again: bool,
         landed: Callable[[], Awaitable[None]] | None,
+        batch_events: int,
     ) -> None:
         self._publisher, self._ledger, self._again, self._landed = publisher, ledger, again, landed
+        self._batch_events = batch_events
         self._waiting = _Unpublished()
         self._news = _Unrecorded()
         self.reports: list[FileReport] = []
@@ -154,7 +158,7 @@ class _Import:
         self._hold(group, adapter.name, plan, dead, reports)
         self.reports += reports
         self.events += len(translation.events)
-        if len(self._waiting.events) >= BATCH_EVENTS:
+        if len(self._waiting.events) >= self._batch_events:
             await self.publish()
             if self._landed is None or len(self._news.fresh) >= LANDING_EVENTS:
                 await self.record()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from producers.client import Publisher
-from producers.job import import_paths
+from producers.job import Progress, import_paths
 from producers.report import ImportReport
 from producers.store import Ledger
 from streams import codec, deadletter
+from streams.errors import BrokerUnavailable
 from streams.testing import LocalLog
 from streams.topics import TOOL_EVENTS
 from tests.producers.claude import READ_OF_A_HIT, SESSION, call, prompt, result, transcript
@@ -103,6 +105,60 @@ def test_a_log_that_lost_everything_gets_everything_again(tmp_path: Path) -> Non
 
     assert _import(log, tmp_path, file, again=True).published == 4
     assert len(set(_ids(log))) == 4
+
+
+class _DiesAfter:
+    """An emitter whose broker goes away for good after some messages."""
+
+    def __init__(self, log: LocalLog, calls: int) -> None:
+        self._emitter, self._left = log.emitter(), calls
+
+    async def emit(
+        self, topic: str, *, key: str, value: bytes | None, headers: Mapping[str, bytes] | None = None
+    ) -> tuple[int, int]:
+        return await self._emitter.emit(topic, key=key, value=value, headers=headers)
+
+    async def emit_all(self, topic: str, messages: Sequence[tuple[str, bytes | None]]) -> None:
+        if self._left == 0:
+            raise BrokerUnavailable("away")
+        self._left -= 1
+        await self._emitter.emit_all(topic, messages)
+
+    async def close(self) -> None:
+        await self._emitter.close()
+
+
+def test_an_import_whose_broker_went_away_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    log, folder = LocalLog(), tmp_path / "in"
+    folder.mkdir()
+    for number in range(20):
+        session = f"{number:08d}-2222-4333-8444-555555555555"
+        own = [item | {"uuid": f"{number}-{item['uuid']}", "sessionId": session} for item in READ_OF_A_HIT]
+        data = transcript(own).replace(b"toolu_0", f"toolu_{number}x".encode())
+        (folder / f"{session}.jsonl").write_bytes(data)
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    with pytest.raises(BrokerUnavailable):
+        asyncio.run(import_paths([folder], Publisher(_DiesAfter(log, 3)), ledger, batch_events=16))
+    ledger.close()
+    before = len(_ids(log))
+
+    report = _import(log, tmp_path, folder)
+
+    assert before == 3 * 16
+    assert report.published == 80 - before
+    assert len(_ids(log)) == len(set(_ids(log))) == 80
+
+
+def test_progress_is_told_after_every_session(tmp_path: Path) -> None:
+    (tmp_path / f"{SESSION}.jsonl").write_bytes(transcript(READ_OF_A_HIT))
+    told: list[Progress] = []
+
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    asyncio.run(import_paths([tmp_path], Publisher(LocalLog().emitter()), ledger, told.append))
+    ledger.close()
+
+    assert (told[0].files_done, told[0].files) == (1, 1)
+    assert (told[-1].events, told[-1].published) == (4, 4)
 
 
 def test_what_did_not_land_is_published_by_the_next_import(tmp_path: Path) -> None:
