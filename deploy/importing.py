@@ -53,8 +53,9 @@ async def publish_sessions(
     def tell(progress: Progress) -> None:
         watch(Stage("reading and publishing sessions", progress.files_done, progress.files))
 
+    async def landed() -> None:
+        watch(Stage("correlating and landing"))
+        await stack.drained()
+
     with contextlib.closing(Ledger(stack.settings.ledger_path)) as ledger:
-        report = await import_paths(paths, Publisher(stack.emitter), ledger, tell, again=again, landed=stack.drained)
-    watch(Stage("correlating and landing"))
-    await stack.drained()
-    return report
+        return await import_paths(paths, Publisher(stack.emitter), ledger, tell, again=again, landed=landed)
