@@ -156,7 +156,10 @@ def with_clause(relation: str, relations: Mapping[str, Query]) -> str:
 def combined(relation: str, measures: Sequence[Measure], relations: Mapping[str, Query]) -> str:
     """Return one query that takes several measures of a relation in one pass: slice, part, then num and den of each."""
     columns = ",\n".join(f"{m.numerator} AS n{i}, {m.denominator} AS d{i}" for i, m in enumerate(measures))
-    return f"{with_clause(relation, relations)}\nSELECT slice, part,\n{columns}\nFROM {relation}\nGROUP BY slice, part"
+    return (
+        f"{with_clause(relation, relations)}\nSELECT slice, part,\n{columns}\n"
+        f"FROM {relation}\nGROUP BY slice, part\nORDER BY slice, part"
+    )
 
 
 def used(sql: str, parameters: Mapping[str, Any]) -> dict[str, Any]:

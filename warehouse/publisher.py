@@ -7,9 +7,14 @@ instead of locking the others out, and is written in the storage format of DuckD
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
+import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,7 +22,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from warehouse import measures, partition
+from warehouse import manifest, measures, partition
+from warehouse.manifest import Live, Manifest
 from warehouse.measures import Measure, Query
 from warehouse.schema import TABLES, Table
 from warehouse.storage.store import Storage
@@ -73,16 +79,27 @@ def parquet(table: pa.Table) -> bytes:
 
 
 def publish(storage: Storage, catalog: Path) -> None:
-    """Build the catalog over the files that are there now, and put it in place of the one before.
+    """Build the catalog over the files that are live now, and put it in place of the one before.
 
-    Safe to run from several processes at once: the last one wins, and each one's list is whole.
+    Safe to run from several processes at once: they take turns, so that an older list never replaces a newer one.
     """
     catalog.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=catalog.parent, prefix=".catalog-") as folder:
+    with (
+        locked(catalog.with_name(".catalog.lock")),
+        tempfile.TemporaryDirectory(dir=catalog.parent, prefix=".catalog-") as folder,
+    ):
         built = Path(folder) / CATALOG
         _build(built, storage)
         built.chmod(0o444)
         os.replace(built, catalog)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock between processes; the kernel frees it when its holder dies."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _build(path: Path, storage: Storage) -> None:
@@ -90,7 +107,7 @@ def _build(path: Path, storage: Storage) -> None:
     try:
         connection.execute(f"ATTACH '{path.as_posix()}' AS built (STORAGE_VERSION '{STORAGE_VERSION}')")
         connection.execute("USE built")
-        for statement in definitions({table.name: storage.find(table.name) for table in TABLES}, storage):
+        for statement in definitions(storage):
             connection.execute(statement)
         connection.execute("USE memory")
         connection.execute("DETACH built")
@@ -98,22 +115,88 @@ def _build(path: Path, storage: Storage) -> None:
         connection.close()
 
 
-def definitions(paths: dict[str, list[str]], storage: Storage) -> Iterable[str]:
+def manifests_of(storage: Storage, table: str) -> dict[date, Manifest]:
+    """Return the committed compactions of a table, by day."""
+    found = [manifest.decode(storage.get(path)) for path in storage.find(f"{manifest.FOLDER}/{table}", manifest.NAME)]
+    return {item.day: item for item in found}
+
+
+def flat_views() -> list[Query]:
+    """Return the flat views of searches, those that are read from another one last."""
+    return sorted(
+        load_queries("views").values(), key=lambda view: (view.header["source"] != "recall_events", view.name)
+    )
+
+
+def flat_version() -> str:
+    """Return a digest of the SQL that makes the flat files."""
+    return hashlib.sha256("\n".join(load("views")).encode()).hexdigest()[:12]
+
+
+def live(storage: Storage, table: str) -> Live:
+    """Return the live files of a table."""
+    # Manifests first: a compaction that commits in between then only hides files that are listed here as well.
+    manifests = manifests_of(storage, table)
+    return manifest.live(storage.find(table), manifests, flat_version())
+
+
+def definitions(storage: Storage) -> Iterator[str]:
     """Yield the statements that make the catalog: views of the tables, flat views, measures as table macros."""
+    recalls = Live()
     for table in TABLES:
-        yield _table_view(table, [storage.uri(path) for path in paths[table.name]])
-    for view in load_queries("views").values():
-        yield f"CREATE OR REPLACE VIEW {view.name} AS\n{view.sql}"
+        files_ = live(storage, table.name)
+        if table.name == "recall_events":
+            recalls = files_
+            yield _recall_tail(table, files_, storage)
+        yield _table_view(table, files_, storage)
+    for view in flat_views():
+        yield _flat_view(view, recalls, storage)
     relations = load_queries("relations")
     yield measures.HISTOGRAM_QUANTILE
     for measure in load_measures():
         yield measures.macro(measure, relations)
 
 
-def _table_view(table: Table, uris: Sequence[str]) -> str:
-    listed = ", ".join("'" + uri.replace("'", "''") + "'" for uri in uris)
+def scan(storage: Storage, paths: Sequence[str]) -> str:
+    """Return the SQL that reads these files, with the day of their folder as column `dt`."""
+    listed = ", ".join("'" + storage.uri(path).replace("'", "''") + "'" for path in paths)
+    return f"read_parquet([{listed}], union_by_name = true, hive_partitioning = true, hive_types = {{'dt': DATE}})"
+
+
+def distinct(table: Table, source: str) -> str:
+    """Return the SQL of a table's rows, each identity once, its newest row."""
     return (
-        f"CREATE OR REPLACE VIEW {table.name} AS SELECT * FROM read_parquet([{listed}], union_by_name = true, "
-        "hive_partitioning = true, hive_types = {'dt': DATE}) "
+        f"SELECT * FROM {source} "
         f"QUALIFY row_number() OVER (PARTITION BY {', '.join(table.identity)} ORDER BY {table.newest}) = 1"
     )
+
+
+def _table_view(table: Table, files_: Live, storage: Storage) -> str:
+    if "dt" not in table.identity or not files_.clean:
+        return f"CREATE VIEW {table.name} AS {distinct(table, scan(storage, files_.clean + files_.tail))}"
+    clean = f"SELECT * FROM {scan(storage, files_.clean)}"
+    tail = distinct(table, scan(storage, files_.tail))
+    return f"CREATE VIEW {table.name} AS ({tail}) UNION ALL BY NAME ({clean})"
+
+
+TAIL = "recall_events_unflattened"
+"""Helper view: the searches of days that have no flat files."""
+
+
+def _recall_tail(table: Table, files_: Live, storage: Storage) -> str:
+    return f"CREATE VIEW {TAIL} AS {distinct(table, scan(storage, files_.unflattened + files_.tail))}"
+
+
+def _flat_view(view: Query, recalls: Live, storage: Storage) -> str:
+    """Return a flat view: files where a compaction made them, computed from the searches elsewhere."""
+    flat = recalls.flat.get(view.name, [])
+    if not flat:
+        return f"CREATE VIEW {view.name} AS\n{view.sql}"
+    computed = re.sub(r"\brecall_events\b", TAIL, view.sql)
+    if view.header["source"] != "recall_events":
+        computed = f"WITH {view.header['source']} AS ({_on_tail(view.header['source'])})\n{view.sql}"
+    return f"CREATE VIEW {view.name} AS ({computed}) UNION ALL BY NAME (SELECT * FROM {scan(storage, flat)})"
+
+
+def _on_tail(name: str) -> str:
+    return re.sub(r"\brecall_events\b", TAIL, load_queries("views")[name].sql)

@@ -254,12 +254,19 @@ def _check(what: str, value: str, allowed: Sequence[str]) -> None:
 
 
 def _figures(group: Sequence[Measure], rows: Sequence[Any], question: Question) -> dict[str, list[MeasureValue]]:
-    slices = sorted({row[0] for row in rows}) or (["all"] if question.slice_by == "all" else [])
-    found: dict[str, list[MeasureValue]] = {}
-    for index, measure in enumerate(group):
-        column = 2 + 2 * index
-        found[measure.name] = [
-            figure(measure, [(row[column], row[column + 1]) for row in rows if row[0] == slice_], question, slice_)
-            for slice_ in slices
+    by_slice: dict[str, list[Any]] = {"all": []} if question.slice_by == "all" else {}
+    for row in rows:
+        by_slice.setdefault(row[0], []).append(row)
+    return {
+        measure.name: [
+            figure(measure, [(row[column], row[column + 1]) for row in parts], question, slice_)
+            for slice_, parts in by_slice.items()
         ]
-    return found
+        for column, measure in _columns_of(group)
+    }
+
+
+def _columns_of(group: Sequence[Measure]) -> Iterator[tuple[int, Measure]]:
+    """Yield each measure with the column of its numerator: after slice and part stand num and den of each."""
+    for index, measure in enumerate(group):
+        yield 2 + 2 * index, measure

@@ -143,15 +143,16 @@ def bootstrap(parts: Sequence[tuple[float, float]], *, seed: int = 20260514) -> 
     """Return the percentile interval of sum(num) / sum(den) when whole parts are drawn anew.
 
     A part holds whole invocations, so that the searches of one invocation, which are not independent, stay together.
-    Null with fewer than two parts that have a denominator.
+    Null with fewer than two parts that have something to count. A draw without any denominator tells nothing.
     """
-    filled = np.array([part for part in parts if part[1] > 0])
+    filled = np.array([part for part in parts if part[0] > 0 or part[1] > 0])
     if len(filled) < 2:
         return None, None
     random = np.random.default_rng(seed)
     weights = random.multinomial(len(filled), [1 / len(filled)] * len(filled), size=DRAWS)
     sums = weights @ filled
-    ratios = sums[:, 0] / sums[:, 1]
+    drawn = sums[sums[:, 1] > 0]
+    ratios = drawn[:, 0] / drawn[:, 1]
     low, high = np.percentile(ratios, [2.5, 97.5])
     return float(low), float(high)
 

@@ -24,6 +24,14 @@ class Storage(Protocol):
         """
         ...
 
+    def put_file(self, path: str, source: Path) -> None:
+        """Move a finished local file into the tree, whole, as `put` does.
+
+        Raises:
+            StorageUnavailable: when the store refused the write.
+        """
+        ...
+
     def get(self, path: str) -> bytes:
         """Return a file's bytes.
 
@@ -67,6 +75,21 @@ class LocalStorage:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(target)
+            sync_folder(target.parent)
+        except OSError as error:
+            raise StorageUnavailable(f"expected to write {target}, got {error}") from error
+
+    def put_file(self, path: str, source: Path) -> None:
+        """Move a finished file into the tree: fsync, rename, fsync of the folder. It must lie on the same disk."""
+        target = self.root / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(source, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            source.replace(target)
             sync_folder(target.parent)
         except OSError as error:
             raise StorageUnavailable(f"expected to write {target}, got {error}") from error
