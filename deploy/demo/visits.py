@@ -68,16 +68,17 @@ def expected(planned: Sequence[PlannedVisit], search: SearchFunction) -> list[Ex
 
 def _expected_of(item: PlannedVisit, search: SearchFunction) -> Iterator[ExpectedRecall]:
     steps = _one_by_one(item.visit.steps)
-    for index, step in enumerate(steps):
+    for index, (group, step) in enumerate(steps):
         query = _query(step)
         if query is None:
             continue
         ranks = {query: 1}
         if isinstance(step, Search):
             ranks = {candidate.anchor: candidate.rank for candidate in search(query)}
-        later = steps[index + 1 :]
+        later = [one for _, one in steps[index + 1 :]]
+        unasked = [one for other, one in steps[index + 1 :] if other != group]
         opened = [one.anchor for one in later if isinstance(one, Open) and one.anchor in ranks]
-        reformulated = bool(later) and _asks_memory(later[0], ranks)
+        reformulated = bool(unasked) and _asks_memory(unasked[0], ranks)
         fell_back = any(isinstance(one, GrepTree) for one in later)
         yield ExpectedRecall(
             at=item.at,
@@ -100,10 +101,12 @@ def _query(step: Step) -> str | None:
     return step.anchor if isinstance(step, Open) and step.how == "graph_resolve" else None
 
 
-def _one_by_one(steps: Sequence[Step]) -> list[Step]:
-    flat: list[Step] = []
-    for step in steps:
-        flat += [Search(query) for query in step.queries] if isinstance(step, Together) else [step]
+def _one_by_one(steps: Sequence[Step]) -> list[tuple[int, Step]]:
+    """Single steps with the number of their message: what was asked together answers nothing of each other."""
+    flat: list[tuple[int, Step]] = []
+    for number, step in enumerate(steps):
+        parts: list[Step] = [Search(query) for query in step.queries] if isinstance(step, Together) else [step]
+        flat += [(number, part) for part in parts]
     return flat
 
 
