@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +11,7 @@ from typing import Self
 
 import apsw
 
+from memory.embed.provider import Embedder, EmbedMode
 from memory.index import store as index
 from memory.index.builder import difference, settle
 from memory.index.client import Database
@@ -21,6 +22,7 @@ from memory.model import Answer, Document, IndexReport, SearchRequest
 from memory.search.client import Searcher
 from memory.sources.documents import hashed
 from memory.state.store import StateStore, Withdrawn
+from memory.vectors.store import VectorStore
 from streams.clock import Clock, SystemClock
 from streams.errors import SourceError
 from streams.events import DocumentIndexed
@@ -30,22 +32,32 @@ from streams.recall import AnchorPrior
 class SearchStore:
     """`index.sqlite` (disposable) and `state.sqlite` (durable) of one data folder."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
+    def __init__(self, folder: Path, clock: Clock, embedder: Embedder | None, mode: EmbedMode) -> None:
         """Open both files; see `open`."""
         self.clock = clock
         self.index_db = Database(folder / "index.sqlite", migrations("index"))
         self.state = StateStore(folder / "state.sqlite")
-        self.searcher = Searcher(self.index_db, self.state, clock)
+        self.vectors = VectorStore(self.index_db, embedder, mode, clock)
+        self.searcher = Searcher(self.index_db, self.state, self.vectors, clock)
         self.recovered = self.index_db.recovered
 
     @classmethod
-    def open(cls, folder: Path, *, clock: Clock | None = None) -> Self:
+    def open(
+        cls,
+        folder: Path,
+        *,
+        clock: Clock | None = None,
+        embedder: Embedder | None = None,
+        embed_mode: EmbedMode = "on",
+    ) -> Self:
         """Open or create the store of a folder; a lost or broken index is made again from the registered folders.
+
+        Without an embedder every search is lexical; with one, `embed` makes what is missing.
 
         Raises:
             StorageUnavailable: when the files cannot be opened.
         """
-        store = cls(folder, clock or SystemClock())
+        store = cls(folder, clock or SystemClock(), embedder, embed_mode)
         if store._is_outdated():
             for root in store.state.roots():
                 if Path(root).is_dir():
@@ -67,7 +79,8 @@ class SearchStore:
         self.close()
 
     def close(self) -> None:
-        """Close both files."""
+        """Close both files and free the model."""
+        self.vectors.close()
         self.index_db.close()
         self.state.close()
 
@@ -78,6 +91,14 @@ class SearchStore:
             InvalidDateError: for a date filter that cannot be read.
         """
         return self.searcher.search(request)
+
+    def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Embed what has no vector yet and return how many texts that were; `progress` hears (done, of).
+
+        Raises:
+            EmbeddingUnavailable: when the provider fails; what is done stays done, and search stays lexical.
+        """
+        return self.vectors.embed_missing(progress)
 
     def put_priors(self, updates: Iterable[AnchorPrior | Withdrawn]) -> int:
         """Write priors in one transaction, never over a newer one; see `memory.applier`."""

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from memory.anchors import anchor_key, path_anchor
 from memory.index.segment import segment
@@ -102,10 +103,15 @@ class DocText:
         return digest(self.title, self.summary, self.keywords)
 
 
-def doc_text(*, anchor: str, title: str, summary: str, keywords: Sequence[str]) -> DocText:
-    """Return what full text search sees of a document. Its anchor is found by the words of its title column."""
+def doc_text(*, anchor: str, title: str, summary: str, keywords: Sequence[str], path: str) -> DocText:
+    """Return what full text search sees of a document.
+
+    The anchor stands with the title, and the words of the file's name with the keywords: a Chinese document often has
+    an English file name, which is all that an English query can find of it.
+    """
     named = title if anchor.startswith("doc:") or anchor in title else f"{anchor} {title}"
-    return DocText(segment(named), segment(summary), segment(" / ".join(keywords)))
+    words = PurePosixPath(path).stem.replace("-", " ").replace("_", " ") if not anchor.startswith("LL-") else ""
+    return DocText(segment(named), segment(summary), segment(" / ".join([*keywords, words])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def remove(db: apsw.Connection, anchor: str) -> None:
 def insert(db: apsw.Connection, document: Document, *, origin: str, now: datetime) -> int:
     """Write a document that is not in the index and return its row id."""
     d = document
-    text = doc_text(anchor=d.anchor, title=d.title, summary=d.summary, keywords=d.keywords)
+    text = doc_text(anchor=d.anchor, title=d.title, summary=d.summary, keywords=d.keywords, path=d.path)
     demoted = is_demoted(status=d.status, superseded_by=d.superseded_by, authority=d.authority)
     row = (
         *(d.anchor, origin, d.kind, d.status, d.title, d.summary, as_json(d.keywords), d.path, d.authority),

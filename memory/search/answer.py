@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ class Ranked:
     """Named by its exact id."""
     is_pinned: bool = False
     passages: tuple[PassageHit, ...] = ()
+    is_confident: bool = True
 
     @property
     def score(self) -> float:
@@ -40,8 +41,10 @@ class Ranked:
         return sum(self.parts.values())
 
 
-def base_order(found: Sequence[Ranked]) -> list[Ranked]:
+def base_order(found: Sequence[Ranked], *, is_raw: bool = False) -> list[Ranked]:
     """Return results in order: asked-for ids, then pins, then live ones, then those that something replaced.
+
+    At depth raw, documents with a matching passage come before those without.
 
     A document that was asked for by its id is never hidden behind its successor.
     """
@@ -49,11 +52,25 @@ def base_order(found: Sequence[Ranked]) -> list[Ranked]:
         found,
         key=lambda item: (
             not item.is_asked_for,
+            is_raw and not item.passages,
             item.doc.is_demoted and not item.is_asked_for,
             item.doc.is_archived and not item.is_asked_for,
             not item.is_pinned,
         ),
     )
+
+
+def with_successors(found: Sequence[Ranked], heads: Iterable[DocRow]) -> list[Ranked]:
+    """Put the newest successor of each asked-for document right behind it."""
+    held = {item.doc.anchor: item for item in found}
+    fresh = {doc.anchor: Ranked(doc, "pin", {"pin": 1.0 / 60.0}, is_pinned=True) for doc in heads}
+    result: dict[str, Ranked] = {}
+    for item in found:
+        result.setdefault(item.doc.anchor, item)
+        head = item.doc.head
+        if item.is_asked_for and head is not None and (successor := held.get(head) or fresh.get(head)) is not None:
+            result.setdefault(head, successor)
+    return list(result.values())
 
 
 def tightest(found: Sequence[Ranked]) -> Tier | None:
@@ -100,7 +117,7 @@ def _reason(item: Ranked, explanation: Explanation | None) -> str:
         "min_match": "holds at least half of the terms",
         "strong": "holds the ids and another term",
         "or": "holds some of the terms",
-        "semantic": "close in meaning",
+        "entity_or_semantic": "close in meaning, or one of its names",
     }
     said = words[item.tier]
     return f"{said}; {explanation.sentence()}" if explanation is not None else said

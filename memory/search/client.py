@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import apsw
 
 from memory.anchors import anchor_key
+from memory.embed.provider import EmbeddingUnavailable
 from memory.index import store as index
 from memory.index.client import Database
-from memory.model import Answer, Coverage, Hit, PassageHit, SearchRequest
+from memory.model import Answer, Coverage, Hit, Mode, PassageHit, SearchRequest
 from memory.search import store as rows
-from memory.search.answer import Ranked, base_order, hit, tightest
-from memory.search.filters import Condition, condition, from_epoch_ms
-from memory.search.fusion import LEG_WEIGHTS, fuse, pool_size
+from memory.search.answer import Ranked, base_order, hit, tightest, with_successors
+from memory.search.filters import Condition, condition, from_epoch_ms, is_narrow
+from memory.search.fusion import LOOSE_TRUST, RAW_WEIGHTS, WEIGHTS, fuse, pool_size
 from memory.search.query import Query, parse
-from memory.search.relax import TIERS, Tier
+from memory.search.relax import TIERS, Match, is_confident
 from memory.state.store import StateStore
+from memory.vectors.store import VectorStore
 from ranking.rerank import RankItem, Reranked, RerankSettings, rerank
 from streams.clock import Clock
 from streams.errors import StorageUnavailable
@@ -30,14 +32,48 @@ MAX_ID_TERMS = 4
 PASSAGES_SHOWN = 3
 """Passages of one document in an answer."""
 
+CONFIDENT_COSINE = 0.45
+"""Of the bundled model: unrelated pairs of its languages lie below 0.3, translations above 0.5."""
+
+
+@dataclass(slots=True)
+class Legs:
+    """What each leg of a search found."""
+
+    lists: dict[str, list[int]] = field(default_factory=dict)
+    """Documents by leg, best first."""
+    matches: dict[int, Match] = field(default_factory=dict)
+    """The tightest match of each document."""
+    passages: dict[int, list[int]] = field(default_factory=dict)
+    """Passage rows of each document, best first."""
+    near: dict[int, float] = field(default_factory=dict)
+    """Cosine of documents that the vectors found."""
+    trust: dict[tuple[str, int], float] = field(default_factory=dict)
+    mode: Mode = "lexical"
+    degraded: str | None = None
+
+    def add(self, leg: str, found: Sequence[tuple[int, Match]]) -> None:
+        """Add one leg."""
+        self.lists[leg] = [doc for doc, _ in found]
+        for doc, match in found:
+            if match.tier == "or":
+                self.trust.setdefault((leg, doc), LOOSE_TRUST)
+            else:
+                self.trust[leg, doc] = 1.0
+            held = self.matches.get(doc)
+            if held is None or (TIERS.index(match.tier), -match.terms) < (TIERS.index(held.tier), -held.terms):
+                self.matches[doc] = match
+
 
 class Searcher:
     """Asks the index; holds nothing but its connections."""
 
-    def __init__(self, index_db: Database, state: StateStore, clock: Clock) -> None:
+    def __init__(self, index_db: Database, state: StateStore, vectors: VectorStore, clock: Clock) -> None:
         self._index = index_db
         self._state = state
+        self._vectors = vectors
         self._clock = clock
+        self._coverage: Coverage | None = None
 
     def search(self, request: SearchRequest) -> Answer:
         """Answer a request.
@@ -64,20 +100,22 @@ class Searcher:
 
     def _answer(self, request: SearchRequest, query: Query, where: Condition) -> Answer:
         with self._index.read() as db:
-            coverage = _coverage(db)
-            found = self._ranked(db, request, query, where)
-            shown, reranked, as_of = self._rerank(request, found)
+            coverage = self._covered(db, request)
+            legs = self._legs(db, request, query, where) if query.text else Legs(mode=request.mode)
+            found = self._ranked(db, request, query, where, legs)
+            shown, reranked, as_of = self._rerank(request, found, legs.mode)
             hits = self._hits(db, request, query, shown, reranked)
-        now = self._clock.now()
-        age = None if coverage.indexed_at is None else max(0.0, (now - coverage.indexed_at).total_seconds())
-        is_degraded = request.mode != "lexical"
+        age = None
+        if coverage.indexed_at is not None:
+            age = max(0.0, (self._clock.now() - coverage.indexed_at).total_seconds())
         return Answer(
             request=request,
             hits=hits,
-            effective_mode="lexical",
-            degraded=is_degraded,
-            degraded_reason="embedding_off" if is_degraded else None,
+            effective_mode=legs.mode,
+            degraded=legs.degraded is not None,
+            degraded_reason=legs.degraded,
             tier=tightest(shown),
+            confident=any(item.is_confident for item in shown),
             total=len(found),
             truncated_terms=query.truncated_terms,
             coverage=coverage,
@@ -86,44 +124,87 @@ class Searcher:
             priors_as_of=as_of,
         )
 
-    def _ranked(self, db: apsw.Connection, request: SearchRequest, query: Query, where: Condition) -> list[Ranked]:
-        """Return the pool in base order."""
+    def _legs(self, db: apsw.Connection, request: SearchRequest, query: Query, where: Condition) -> Legs:
+        legs = Legs(mode=request.mode)
         pool = pool_size(request.limit)
-        docs = rows.doc_leg(db, query, where, pool)
-        passages = rows.passage_leg(db, query, where, pool)
-        owners = rows.owners(db, [row for row, _ in passages])
-        tiers: dict[int, Tier] = {}
-        for doc, tier in [*docs, *((owners[row], tier) for row, tier in passages)]:
-            tiers[doc] = min(tiers.get(doc, tier), tier, key=TIERS.index)
-        fused = fuse({"docs": [doc for doc, _ in docs], "passages": [owners[row] for row, _ in passages]}, LEG_WEIGHTS)
-        asked = rows.by_keys(db, query.ids, where) if len(query.terms) <= MAX_ID_TERMS else []
-        asked = list(dict.fromkeys([*rows.by_keys(db, _whole(query), where), *asked]))
+        if request.mode != "lexical":
+            self._vector_leg(db, legs, request, query, where)
+        if legs.mode != "semantic":
+            passages = rows.passage_leg(db, query, where, pool)
+            owners = rows.owners(db, [match.row for match in passages])
+            legs.add("docs", [(match.row, match) for match in rows.doc_leg(db, query, where, pool)])
+            legs.add("passages", [(owners[match.row], match) for match in passages])
+            for match in passages:
+                legs.passages.setdefault(owners[match.row], []).append(match.row)
+            words = [anchor_key(term.text) for term in query.terms]
+            named = [doc for doc in rows.by_keys(db, words, where) if doc not in legs.matches]
+            legs.add("names", [(doc, Match(doc, "entity_or_semantic")) for doc in named])
+        return legs
+
+    def _vector_leg(
+        self, db: apsw.Connection, legs: Legs, request: SearchRequest, query: Query, where: Condition
+    ) -> None:
+        """Add the nearest by meaning, or make the search lexical and say why."""
+        prefix = "passage_" if request.depth == "raw" else ""
+        try:
+            vector = self._vectors.query_vector(query.text)
+        except EmbeddingUnavailable:
+            legs.mode, legs.degraded = "lexical", f"{prefix}embedding_unavailable"
+            return
+        try:
+            docs, passages = self._vectors.search(
+                db, vector, where, limit=pool_size(request.limit), is_narrow=is_narrow(request)
+            )
+        except (apsw.Error, EmbeddingUnavailable):
+            legs.mode, legs.degraded = "lexical", f"{prefix}vector_search_error"
+            return
+        if not docs and not passages and not self._vectors.coverage(db)[0]:
+            legs.mode, legs.degraded = "lexical", f"{prefix}vectors_missing"
+            return
+        for leg, found in (("vectors", docs), ("vector_passages", passages)):
+            legs.add(leg, [(one.doc, Match(one.doc, "entity_or_semantic")) for one in found])
+        for one in (*docs, *passages):
+            legs.near[one.doc] = max(one.score, legs.near.get(one.doc, -1.0))
+        for one in passages:
+            legs.passages.setdefault(one.doc, []).append(one.passage)
+
+    def _ranked(
+        self, db: apsw.Connection, request: SearchRequest, query: Query, where: Condition, legs: Legs
+    ) -> list[Ranked]:
+        """Return the pool in base order."""
+        fused = fuse(legs.lists, RAW_WEIGHTS if request.depth == "raw" else WEIGHTS, legs.trust)
+        asked = rows.by_keys(db, [anchor_key(query.text)] if query.text else [], where)
+        if len(query.terms) <= MAX_ID_TERMS:
+            asked = list(dict.fromkeys([*asked, *rows.by_keys(db, query.ids, where)]))
         titled = [] if asked else rows.title_pins(db, query, where)
-        best: dict[int, list[int]] = {}
-        for row, _ in passages:
-            best.setdefault(owners[row], []).append(row)
         order = list(dict.fromkeys([*asked, *titled, *fused]))
-        found = rows.documents(db, order)
-        texts = rows.passages(db, [row for doc in order for row in best.get(doc, [])[:PASSAGES_SHOWN]])
-        return base_order(
-            [
-                Ranked(
-                    doc=found[doc],
-                    tier="pin" if doc in asked or doc in titled else tiers[doc],
-                    parts=fused.get(doc, {"pin": 1.0 / 60.0}),
-                    is_asked_for=doc in asked,
-                    is_pinned=doc in asked or doc in titled,
-                    passages=tuple(
-                        PassageHit(passage=texts[row][1], score=0.0) for row in best.get(doc, []) if row in texts
-                    ),
-                )
-                for doc in order
-                if doc in found
-            ]
+        docs = rows.documents(db, order)
+        shown = {doc: list(dict.fromkeys(legs.passages.get(doc, [])))[:PASSAGES_SHOWN] for doc in order}
+        texts = rows.passages(db, [row for found in shown.values() for row in found])
+        pinned = {*asked, *titled}
+        found = [
+            Ranked(
+                doc=docs[doc],
+                tier="pin" if doc in pinned else legs.matches[doc].tier,
+                parts=fused.get(doc) or {"pin": 1.0 / 60.0},
+                is_asked_for=doc in asked,
+                is_pinned=doc in pinned,
+                passages=tuple(PassageHit(passage=texts[row][1], score=0.0) for row in shown[doc] if row in texts),
+                is_confident=doc in pinned
+                or is_confident(query, legs.matches[doc])
+                or legs.near.get(doc, 0.0) >= CONFIDENT_COSINE,
+            )
+            for doc in order
+            if doc in docs
+        ]
+        ordered = base_order(found, is_raw=request.depth == "raw")
+        heads = rows.by_keys(
+            db, [anchor_key(item.doc.head) for item in ordered if item.is_asked_for and item.doc.head], where
         )
+        return with_successors(ordered, rows.documents(db, heads).values())
 
     def _rerank(
-        self, request: SearchRequest, found: Sequence[Ranked]
+        self, request: SearchRequest, found: Sequence[Ranked], mode: Mode
     ) -> tuple[list[Ranked], Reranked | None, datetime | None]:
         if request.rerank == "off":
             return list(found[: request.limit]), None, None
@@ -134,7 +215,7 @@ class Searcher:
             now=self._clock.now(),
             settings=RerankSettings(mode=request.rerank, estimator=request.estimator),
             limit=request.limit,
-            search_mode="lexical",
+            search_mode=mode,
         )
         by_anchor = {item.doc.anchor: item for item in found}
         return [by_anchor[anchor] for anchor in reranked.shown[: request.limit]], reranked, as_of
@@ -147,6 +228,8 @@ class Searcher:
         shown: Sequence[Ranked],
         reranked: Reranked | None,
     ) -> tuple[Hit, ...]:
+        if request.depth == "raw" and request.context_window:
+            shown = [_with_context(db, item, request.context_window) for item in shown]
         flags = self._state.flags([item.doc.anchor for item in shown])
         live = reranked is not None and reranked.mode == "on"
         explained = reranked.explanations if reranked is not None and live else {}
@@ -155,9 +238,28 @@ class Searcher:
             for rank, item in enumerate(shown, start=1)
         )
 
+    def _covered(self, db: apsw.Connection, request: SearchRequest) -> Coverage:
+        """Return what the index holds; counted again only when it changed."""
+        generation = int(index.meta(db, "generation") or 0)
+        indexed = index.meta(db, "indexed_ms")
+        at = from_epoch_ms(None if indexed is None else int(indexed))
+        held = self._coverage
+        if held is None or held.generation != generation:
+            documents, passages = index.counts(db)
+            held = Coverage(
+                documents=documents, passages=passages, embedded=0, to_embed=0, generation=generation, indexed_at=at
+            )
+            self._coverage = held
+        embedded, to_embed = self._vectors.coverage(db) if request.mode != "lexical" else (held.embedded, held.to_embed)
+        return replace(held, embedded=embedded, to_embed=to_embed, indexed_at=at)
 
-def _whole(query: Query) -> list[str]:
-    return [anchor_key(query.text)] if query.text else []
+
+def _with_context(db: apsw.Connection, item: Ranked, window: int) -> Ranked:
+    shown = tuple(
+        replace(found, context=tuple(rows.context_of(db, item.doc.id, found.passage.position, window)))
+        for found in item.passages
+    )
+    return replace(item, passages=shown)
 
 
 def _rank_item(item: Ranked, place: int) -> RankItem:
@@ -172,17 +274,4 @@ def _rank_item(item: Ranked, place: int) -> RankItem:
         stale=False,
         is_pinned=item.is_asked_for,
         keywords=item.doc.keywords,
-    )
-
-
-def _coverage(db: apsw.Connection) -> Coverage:
-    documents, passages = index.counts(db)
-    indexed = index.meta(db, "indexed_ms")
-    return Coverage(
-        documents=documents,
-        passages=passages,
-        embedded=0,
-        to_embed=0,
-        generation=int(index.meta(db, "generation") or 0),
-        indexed_at=from_epoch_ms(None if indexed is None else int(indexed)),
     )

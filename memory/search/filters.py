@@ -66,6 +66,11 @@ def condition(request: SearchRequest) -> Condition:
     )
 
 
+def is_narrow(request: SearchRequest) -> bool:
+    """Tell whether the request leaves out much of the index, so that near vectors are likely to fail it."""
+    return bool(request.kinds or request.statuses or request.keywords or request.thread_id or request.scope != "all")
+
+
 def _one_of(column: str, values: tuple[str, ...]) -> Condition:
     return Condition(f"{column} IN ({', '.join('?' * len(values))})", values)
 

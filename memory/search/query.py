@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from memory.anchors import ID, anchor_key
 from memory.index.segment import bigrams, has_cjk, normalise, parts, runs
+from memory.search.lexicon import TO_ENGLISH, chinese, compound
 
 MAX_TERMS = 32
 """FTS5 is quadratic in the number of terms: 100,000 take more than a minute."""
@@ -25,11 +27,15 @@ will with would you your about after any before more much
 STOP_WORDS = frozenset(_ENGLISH.split())
 """English words that say nothing about what is sought."""
 
-_CHINESE = (
-    "的 了 吗 呢 吧 啊 么 和 与 或 在 是 有 我 你 他 它 们 这 那 怎么 什么 如何 为什么 哪些 哪个 怎样 是不是 有没有"
-)
+_CHINESE = """
+的 了 吗 呢 吧 啊 么 和 与 或 在 是 有 我 你 他 它 们 这 那 怎么 什么 如何 为什 哪些 哪个 怎样 我们 你们 他们 么样
+"""
 STOP_RUNS = frozenset(_CHINESE.split())
-"""Chinese words that say nothing when they stand alone."""
+"""Chinese words and bigrams that say nothing."""
+
+_PARTICLE = re.compile("[的了吗呢吧啊着与和及]")
+LONG_RUN = 5
+"""From this length on a CJK run is a sentence, which its particles part: no word of the index crosses them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,7 @@ def parse(text: str) -> Query:
             boosts[" ".join(bigrams(run))] = None
         elif not is_cjk:
             boosts.update(dict.fromkeys(part for part in parts(run) if len(part) > 1))
-    kept = _without_stop_words(list(terms.values()))
+    kept = _bilingual(_without_stop_words(list(terms.values())))
     return Query(
         text=shown,
         terms=tuple(kept[:MAX_TERMS]),
@@ -107,7 +113,8 @@ def parse(text: str) -> Query:
 def _cjk_terms(run: str) -> list[Term]:
     if len(run) == 1:
         return [Term(run, (run,), is_prefix=True)]
-    return [Term(pair, (pair,)) for pair in bigrams(run)]
+    words = [word for word in _PARTICLE.split(run) if len(word) > 1] if len(run) >= LONG_RUN else []
+    return [Term(pair, (pair,)) for word in words or [run] for pair in bigrams(word)]
 
 
 def _word_terms(run: str) -> list[Term]:
@@ -119,6 +126,25 @@ def _word_terms(run: str) -> list[Term]:
         number = int(run[1:])
         phrases += [f"F{number}", f"F{number:03d}"]
     return [Term(run, tuple(dict.fromkeys(phrases)), is_strong=is_strong)]
+
+
+def _bilingual(terms: list[Term]) -> list[Term]:
+    """Return the terms with their words in the other language as alternatives."""
+    following = [*(term.text for term in terms[1:]), ""][: len(terms)]
+    return [
+        term
+        if term.is_strong or term.is_prefix
+        else replace(term, phrases=tuple(dict.fromkeys([*term.phrases, *_others(term.text, after)])))
+        for term, after in zip(terms, following, strict=True)
+    ]
+
+
+def _others(text: str, after: str) -> list[str]:
+    if has_cjk(text):
+        return list(TO_ENGLISH.get(text, ()))
+    joined = compound(text, after)
+    words = [*([joined] if joined is not None else []), *chinese(text)]
+    return [" ".join(bigrams(word)) for word in words if len(word) > 1]
 
 
 def _without_stop_words(terms: list[Term]) -> list[Term]:

@@ -7,14 +7,15 @@ never hides the ones behind it: what matches more stands first, inside a tier BM
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from memory.anchors import ID
 from memory.search.query import Query, quote
 
-Tier = Literal["pin", "and", "min_match", "strong", "or", "semantic"]
+Tier = Literal["pin", "and", "min_match", "strong", "or", "entity_or_semantic"]
 
-TIERS: tuple[Tier, ...] = ("pin", "and", "min_match", "strong", "or", "semantic")
+TIERS: tuple[Tier, ...] = ("pin", "and", "min_match", "strong", "or", "entity_or_semantic")
 """From tight to loose."""
 
 
@@ -45,11 +46,32 @@ def tier_of(query: Query, matched: Collection[int]) -> Tier:
     return "or"
 
 
-def ordered(query: Query, ranked: Sequence[int], matched: Mapping[int, Collection[int]]) -> list[tuple[int, Tier]]:
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One result of a leg."""
+
+    row: int
+    tier: Tier
+    terms: int = 0
+    """How many terms of the query it holds."""
+
+
+def ordered(query: Query, ranked: Sequence[int], matched: Mapping[int, Collection[int]]) -> list[Match]:
     """Return results with their tiers: tighter tiers first, then more ids, then the order that BM25 gave."""
     strong = frozenset(query.strong)
-    rows = [
-        (row, tier_of(query, matched.get(row, ())), len(strong & frozenset(matched.get(row, ())))) for row in ranked
-    ]
-    rows.sort(key=lambda entry: (TIERS.index(entry[1]), -entry[2]))
-    return [(row, tier) for row, tier, _ in rows]
+    found: list[tuple[Match, int]] = []
+    for row in ranked:
+        terms = frozenset(matched.get(row, ()))
+        found.append((Match(row, tier_of(query, terms), len(terms)), len(strong & terms)))
+    found.sort(key=lambda entry: (TIERS.index(entry[0].tier), -entry[1]))
+    return [match for match, _ in found]
+
+
+def is_confident(query: Query, match: Match) -> bool:
+    """Tell whether a result fits the query well enough to be called an answer.
+
+    Half of the terms do; of a long query a quarter and at least three; one id alone does as well.
+    """
+    if match.tier in ("pin", "and", "min_match", "strong"):
+        return True
+    return match.tier == "or" and match.terms >= max(3, len(query.terms) / 4)

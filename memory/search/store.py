@@ -15,7 +15,7 @@ from memory.index.store import PASSAGE_COLUMNS, passage_of
 from memory.model import Passage
 from memory.search.filters import Condition
 from memory.search.query import Query, quote
-from memory.search.relax import Tier, all_terms, any_term, ordered
+from memory.search.relax import Match, all_terms, any_term, ordered
 
 DOC_WEIGHTS = (8.0, 2.0, 4.0)
 """bm25 weights of title, summary, keywords. Source: facts on 91 known-item queries, ADR 0502."""
@@ -56,8 +56,8 @@ class DocRow:
         return f"{self.origin.removeprefix('files:')}/{self.path}" if self.path else ""
 
 
-def doc_leg(db: apsw.Connection, query: Query, where: Condition, limit: int) -> list[tuple[int, Tier]]:
-    """Return (document, tier) by full text over title, summary and keywords, best first."""
+def doc_leg(db: apsw.Connection, query: Query, where: Condition, limit: int) -> list[Match]:
+    """Return documents by full text over title, summary and keywords, best first."""
     weights = ", ".join(str(weight) for weight in DOC_WEIGHTS)
     sql = (
         f"SELECT d.id, bm25(docs_fts, {weights}) AS score FROM docs_fts JOIN docs AS d ON d.id = docs_fts.rowid "
@@ -66,8 +66,8 @@ def doc_leg(db: apsw.Connection, query: Query, where: Condition, limit: int) -> 
     return _tiers(db, query, "docs_fts", sql, where, limit)
 
 
-def passage_leg(db: apsw.Connection, query: Query, where: Condition, limit: int) -> list[tuple[int, Tier]]:
-    """Return (passage row, tier) by full text over headings and text, best first."""
+def passage_leg(db: apsw.Connection, query: Query, where: Condition, limit: int) -> list[Match]:
+    """Return passage rows by full text over headings and text, best first."""
     weights = ", ".join(str(weight) for weight in PASSAGE_WEIGHTS)
     sql = (
         f"SELECT p.id, bm25(passages_fts, {weights}) AS score FROM passages_fts "
@@ -77,15 +77,13 @@ def passage_leg(db: apsw.Connection, query: Query, where: Condition, limit: int)
     return _tiers(db, query, "passages_fts", sql, where, limit)
 
 
-def _tiers(
-    db: apsw.Connection, query: Query, table: str, sql: str, where: Condition, limit: int
-) -> list[tuple[int, Tier]]:
+def _tiers(db: apsw.Connection, query: Query, table: str, sql: str, where: Condition, limit: int) -> list[Match]:
     """Fill up to `limit`: what holds every term first, then the rest by how much it holds."""
     if not query.terms:
         return []
     full = [int(row[0]) for row in rows(db, sql, (all_terms(query), *where.values, limit))]
     if len(full) >= limit or len(query.terms) == 1:
-        return [(row, "and") for row in full]
+        return [Match(row, "and", len(query.terms)) for row in full]
     loose = [int(row[0]) for row in rows(db, sql, (any_term(query), *where.values, max(limit, MAX_POOL)))]
     ranked = list(dict.fromkeys([*full, *loose]))
     return ordered(query, ranked, _matched(db, query, table, ranked))[:limit]

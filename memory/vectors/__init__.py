@@ -1,0 +1,1 @@
+"""Vectors of documents and passages: kept in sqlite-vec, searched in memory."""
