@@ -42,12 +42,21 @@ class Settings(BaseSettings):
     """Rows of a table that the sink lands at the latest."""
     flush_seconds: float = Field(default=5.0, gt=0)
     """Seconds after which the sink lands what it holds."""
+    retention_days: dict[str, int] = {}
+    """Days that a table keeps, as JSON such as `{"tool_events": 90, "dead_letters": 30}`; a table not named keeps
+    everything. Applied by `trodden compact`."""
     idle_minutes: float = Field(default=1440.0, gt=0)
     """Event time without a call after which an invocation without an end is closed."""
     rerank: Literal["off", "shadow", "on"] = "off"
     """Whether consumption priors change the order of search results, are only logged, or are not used."""
     estimator: Literal["spec", "calibrated"] = "spec"
     """Which of the two estimators ranks; the other one is logged in shadow."""
+    priors_minutes: float = Field(default=60.0, gt=0)
+    """Minutes between two runs of the prior job in `trodden up`."""
+    interleave: bool = False
+    """Whether searches show a draft of both orders, so that agents decide which one is better."""
+    explore: float = Field(default=0.0, ge=0, le=0.2)
+    """Share of searches that give rank 4 to a document hardly ever shown; 0 explores nothing."""
     embeddings: str = "off"
     """Embedding provider: `off`, `bundled`, `http:URL`, or `onnx-dir:PATH`."""
     claude_config_dir: Path = Path("~/.claude")
@@ -77,6 +86,11 @@ class Settings(BaseSettings):
     def memory_dir(self) -> Path:
         """The search store: index.sqlite and state.sqlite."""
         return self.data_dir / "memory"
+
+    @property
+    def ranking_dir(self) -> Path:
+        """What the ranking remembers: published anchors, verdicts, overrides."""
+        return self.data_dir / "ranking"
 
     @property
     def ledger_path(self) -> Path:

@@ -11,8 +11,9 @@ import fcntl
 import hashlib
 import os
 import re
+import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from importlib.resources import files
@@ -26,7 +27,7 @@ from warehouse import manifest, measures, partition
 from warehouse.manifest import Live, Manifest
 from warehouse.measures import Measure, Query
 from warehouse.schema import TABLES, Table
-from warehouse.storage.store import Storage
+from warehouse.storage.store import LocalStorage, Storage
 
 CATALOG = "catalog.duckdb"
 TABLES_FOLDER = "tables"
@@ -89,9 +90,29 @@ def publish(storage: Storage, catalog: Path) -> None:
         tempfile.TemporaryDirectory(dir=catalog.parent, prefix=".catalog-") as folder,
     ):
         built = Path(folder) / CATALOG
-        _build(built, storage)
+        shutil.copyfile(_template(catalog.parent), built)
+        _execute(built, views(storage))
         built.chmod(0o444)
         os.replace(built, catalog)
+
+
+def _template(folder: Path) -> Path:
+    """Return a catalog over no rows, made once for each version of our SQL.
+
+    Checking the macros takes most of the time and depends on columns only, so that a new list of files need not
+    repeat it: the copy gets other views, and the macros find them by name.
+    """
+    texts = [text for name in ("views", "relations", "measures") for text in load(name)]
+    version = "\n".join([duckdb.__version__, *(str(table.schema) for table in TABLES), *texts])
+    template = folder / f".catalog-{hashlib.sha256(version.encode()).hexdigest()[:12]}.duckdb"
+    if not template.exists():
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".catalog-") as scratch:
+            seeds = LocalStorage(Path(scratch) / TABLES_FOLDER)
+            seed(seeds)
+            built = Path(scratch) / CATALOG
+            _execute(built, [*views(seeds), *macros()])
+            os.replace(built, template)
+    return template
 
 
 @contextmanager
@@ -102,12 +123,12 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _build(path: Path, storage: Storage) -> None:
+def _execute(path: Path, statements: Iterable[str]) -> None:
     connection = duckdb.connect()
     try:
         connection.execute(f"ATTACH '{path.as_posix()}' AS built (STORAGE_VERSION '{STORAGE_VERSION}')")
         connection.execute("USE built")
-        for statement in definitions(storage):
+        for statement in statements:
             connection.execute(statement)
         connection.execute("USE memory")
         connection.execute("DETACH built")
@@ -140,8 +161,8 @@ def live(storage: Storage, table: str) -> Live:
     return manifest.live(storage.find(table), manifests, flat_version())
 
 
-def definitions(storage: Storage) -> Iterator[str]:
-    """Yield the statements that make the catalog: views of the tables, flat views, measures as table macros."""
+def views(storage: Storage) -> Iterator[str]:
+    """Yield the statements that make the views of the tables and the flat views, over the files that are live."""
     recalls = Live()
     for table in TABLES:
         files_ = live(storage, table.name)
@@ -151,6 +172,10 @@ def definitions(storage: Storage) -> Iterator[str]:
         yield _table_view(table, files_, storage)
     for view in flat_views():
         yield _flat_view(view, recalls, storage)
+
+
+def macros() -> Iterator[str]:
+    """Yield the statements that make the measures callable in the catalog."""
     relations = load_queries("relations")
     yield measures.HISTOGRAM_QUANTILE
     for measure in load_measures():
@@ -173,10 +198,10 @@ def distinct(table: Table, source: str) -> str:
 
 def _table_view(table: Table, files_: Live, storage: Storage) -> str:
     if "dt" not in table.identity or not files_.clean:
-        return f"CREATE VIEW {table.name} AS {distinct(table, scan(storage, files_.clean + files_.tail))}"
+        return f"CREATE OR REPLACE VIEW {table.name} AS {distinct(table, scan(storage, files_.clean + files_.tail))}"
     clean = f"SELECT * FROM {scan(storage, files_.clean)}"
     tail = distinct(table, scan(storage, files_.tail))
-    return f"CREATE VIEW {table.name} AS ({tail}) UNION ALL BY NAME ({clean})"
+    return f"CREATE OR REPLACE VIEW {table.name} AS ({tail}) UNION ALL BY NAME ({clean})"
 
 
 TAIL = "recall_events_unflattened"
@@ -184,18 +209,18 @@ TAIL = "recall_events_unflattened"
 
 
 def _recall_tail(table: Table, files_: Live, storage: Storage) -> str:
-    return f"CREATE VIEW {TAIL} AS {distinct(table, scan(storage, files_.unflattened + files_.tail))}"
+    return f"CREATE OR REPLACE VIEW {TAIL} AS {distinct(table, scan(storage, files_.unflattened + files_.tail))}"
 
 
 def _flat_view(view: Query, recalls: Live, storage: Storage) -> str:
     """Return a flat view: files where a compaction made them, computed from the searches elsewhere."""
     flat = recalls.flat.get(view.name, [])
     if not flat:
-        return f"CREATE VIEW {view.name} AS\n{view.sql}"
+        return f"CREATE OR REPLACE VIEW {view.name} AS\n{view.sql}"
     computed = re.sub(r"\brecall_events\b", TAIL, view.sql)
     if view.header["source"] != "recall_events":
         computed = f"WITH {view.header['source']} AS ({_on_tail(view.header['source'])})\n{view.sql}"
-    return f"CREATE VIEW {view.name} AS ({computed}) UNION ALL BY NAME (SELECT * FROM {scan(storage, flat)})"
+    return f"CREATE OR REPLACE VIEW {view.name} AS ({computed}) UNION ALL BY NAME (SELECT * FROM {scan(storage, flat)})"
 
 
 def _on_tail(name: str) -> str:

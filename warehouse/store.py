@@ -14,8 +14,9 @@ import duckdb
 
 from streams import codec
 from streams.codec import LogEvent
-from warehouse import measures, publisher
+from warehouse import manifest, measures, partition, publisher
 from warehouse.measures import SLICES, Measure, Query
+from warehouse.schema import TABLES
 from warehouse.storage.store import LocalStorage
 from warehouse.values import MeasureValue, Question, figure
 
@@ -88,6 +89,16 @@ class KindBaseline:
     anchors: int
     exposures: int
     consumptions: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableSize:
+    """What one table takes on disk, files that wait for their removal included."""
+
+    table: str
+    files: int
+    bytes: int
+    days: int
 
 
 class Warehouse:
@@ -227,6 +238,17 @@ class Warehouse:
         kinds = measures.parse(publisher.load_text("anchors/kinds.sql")).sql
         query = f"WITH anchors AS (\n{anchors}\n)\n{kinds}"
         return [KindBaseline(**row) for row in self.sql(query, {"asof": asof, "days": days, "surface": surface})]
+
+    def disk_usage(self) -> list[TableSize]:
+        """Return what each table takes on disk."""
+        storage = LocalStorage(self.root / publisher.TABLES_FOLDER)
+        sizes: list[TableSize] = []
+        for table in TABLES:
+            paths = storage.find(table.name) + storage.find(f"{manifest.FOLDER}/{table.name}")
+            paths = [path for path in paths if path != partition.seed(table.name)]
+            days = {partition.day_in(path) for path in paths}
+            sizes.append(TableSize(table.name, len(paths), sum(map(storage.size, paths)), len(days)))
+        return sizes
 
     def tool_events(self, *, since: datetime | None = None, until: datetime | None = None) -> Iterator[LogEvent]:
         """Yield the raw events by (root session, time, turn), decoded from the bytes that came, for a replay."""

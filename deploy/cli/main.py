@@ -22,12 +22,15 @@ class Command:
 
 
 COMMANDS: tuple[Command, ...] = (
+    Command("compact", "deploy.cli.compact"),
     Command("demo", "deploy.cli.demo"),
     Command("explain", "deploy.cli.explain"),
+    Command("gate", "deploy.cli.gate"),
     Command("import", "deploy.cli.import_"),
     Command("index", "deploy.cli.index"),
     Command("mcp", "deploy.cli.mcp"),
     Command("measures", "deploy.cli.measures"),
+    Command("priors", "deploy.cli.priors"),
     Command("search", "deploy.cli.search"),
     Command("up", "deploy.cli.up"),
     Command("window-report", "deploy.cli.window_report"),
