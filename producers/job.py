@@ -16,7 +16,7 @@ from producers import lineage
 from producers.adapters import adapter_for
 from producers.client import Publisher
 from producers.identity import event_id
-from producers.lines import ByteSource, Problem
+from producers.lines import ByteSource, Problem, as_utf8
 from producers.report import FileReport, ImportReport, file_reports
 from producers.store import Ledger
 from producers.translation import Adapter, SourceFile
@@ -228,13 +228,13 @@ def _found(paths: Sequence[Path], unread: dict[str, str]) -> Iterator[_Found]:
             try:
                 stat = path.stat()
                 with path.open("rb") as file:
-                    head = file.read(HEAD_BYTES)
+                    head = bytes(as_utf8(file.read(HEAD_BYTES))[:])
             except OSError as error:
                 unread[str(path)] = f"cannot be read: {error.strerror or error}"
                 continue
             adapter = adapter_for(path.name, head)
             if adapter is None:
-                unread[str(path)] = "empty file" if not head else "no adapter recognises it"
+                unread[str(path)] = "empty file" if not head.strip(b"\x00 \t\r\n") else "no adapter recognises it"
                 continue
             first = _TIMESTAMP.search(head)
             yield _Found(

@@ -51,7 +51,7 @@ class Line:
 
 def json_lines(data: ByteSource, uri: str) -> Iterator[Line | Problem]:
     """Yield every record of a JSONL file in order, or the problem in its place. Never raises for bad bytes."""
-    data = _as_utf8(data)
+    data = as_utf8(data)
     size, start, number = len(data), 0, 0
     while start < size:
         newline = data.find(b"\n", start)
@@ -105,7 +105,8 @@ def parse(text: bytes) -> Any:
         raise ValueError("nested too deep") from None
 
 
-def _as_utf8(data: ByteSource) -> ByteSource:
+def as_utf8(data: ByteSource) -> ByteSource:
+    """Return the bytes as UTF-8 where their byte order mark says UTF-16, else as they are."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return bytes(data[:]).decode("utf-16", "replace").encode()
     return data

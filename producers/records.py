@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from producers.lines import Line, Problem, json_lines, parse
+from producers.lines import Line, Problem, as_utf8, json_lines, parse
 from producers.translation import SourceFile
 
 
@@ -14,7 +14,7 @@ def records(file: SourceFile) -> Iterator[Line | Problem]:
 
     A whole document that is still being written waits, like a half-written line.
     """
-    data = file.data
+    data = as_utf8(file.data)
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if not (start.startswith(b"[") or (start.startswith(b"{") and _is_pretty(start))):
         yield from json_lines(data, file.uri)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -37,43 +37,22 @@ _TOLD = frozenset({*_CALLS, *_STOPS, "UserPromptSubmit"})
 
 
 class _Log:
-    """Folds the payloads of one session's files."""
+    """Folds the payloads of one session."""
 
-    def __init__(self, runtime: str) -> None:
-        self.runtime = runtime
+    def __init__(self, runtime: str, session_id: str) -> None:
+        self.runtime, self.session_id = runtime, session_id
         self.turns: dict[str, Turn] = {}
-        self.problems: list[Problem] = []
-        self.tallies: dict[str, Tally] = {}
+        self.timed = True
+        """Whether every payload said when it came."""
         self._turn: Turn | None = None
         self._calls: dict[str, Observed] = {}
         self._equal: Counter[str] = Counter()
         self._epoch = 0
-        self.session_id = ""
-        self.timed = True
-        """Whether every payload said when it came."""
 
-    def add(self, file: SourceFile) -> None:
-        """Take in one file."""
-        tally = self.tallies.setdefault(file.uri, Tally())
-        found = list(records(file))
-        for index, item in enumerate(found):
-            if isinstance(item, Problem):
-                self.problems.append(item)
-                continue
-            tally.records += 1
-            at = _received(item.value)
-            self.timed = self.timed and at is not None
-            if at is None and file.modified_at is not None:
-                at = file.modified_at - timedelta(milliseconds=len(found) - index)
-            if at is None:
-                tally.skipped["hook without a time"] += 1
-            else:
-                self._record(item, at, file.uri, tally)
-
-    def _record(self, item: Line, at: datetime, uri: str, tally: Tally) -> None:
-        value = mapping(item.value.get("payload")) or item.value
+    def add(self, item: Line, at: datetime, uri: str, tally: Tally) -> None:
+        """Take in one payload."""
+        value = _payload(item)
         kind = text(value.get("hook_event_name")) or _kind_of(value)
-        self.session_id = self.session_id or text(value.get("session_id"))
         if kind == "PreCompact" or (kind == "SessionStart" and value.get("source") == "compact"):
             self._epoch += 1
             return
@@ -217,27 +196,54 @@ def recognises(name: str, head: bytes, *, codex: bool) -> bool:
 
 
 def lineage(name: str, head: bytes) -> str:
-    """Return the session of the first payload; a log of many sessions is translated session by session."""
+    """Return the session of the first payload: logs with one file an event are read together."""
     found = _SESSION.search(head)
     return found.group(1).decode("utf-8", "replace") if found else name
 
 
 def translate(files: Sequence[SourceFile], *, adapter: str, runtime: str) -> Translation:
-    """Return the events of one session's payload files; prompts first, then calls, whatever order the files have.
+    """Return the events of payload files, by session; prompts first, then calls, whatever order the files have.
 
     Without times nobody knows when a turn ended, so nothing says that it did.
     """
-    log = _Log(runtime)
+    logs: dict[str, _Log] = {}
+    tallies: dict[str, Tally] = {}
+    problems: list[Problem] = []
+    session = ""
     for file in sorted(files, key=_stage):
-        log.add(file)
-    home = Home(adapter=adapter, runtime=runtime, session_id=log.session_id)
-    events: list[ToolEvent] = []
+        tally = tallies.setdefault(file.uri, Tally())
+        found = list(records(file))
+        for index, item in enumerate(found):
+            if isinstance(item, Problem):
+                problems.append(item)
+                continue
+            tally.records += 1
+            session = text(_payload(item).get("session_id")) or session
+            log = logs.setdefault(session, _Log(runtime, session))
+            at = _received(item.value)
+            log.timed = log.timed and at is not None
+            if at is None and file.modified_at is not None:
+                at = file.modified_at - timedelta(milliseconds=len(found) - index)
+            if at is None:
+                tally.skipped["hook without a time"] += 1
+            else:
+                log.add(item, at, file.uri, tally)
+    events = [event for log in logs.values() for event in _events(log, adapter)]
+    counts = {uri: tally.counts() for uri, tally in tallies.items()}
+    return Translation(events=tuple(events), problems=tuple(problems), files=counts)
+
+
+def _events(log: _Log, adapter: str) -> Iterator[ToolEvent]:
+    home = Home(adapter=adapter, runtime=log.runtime, session_id=log.session_id)
     for turn in log.turns.values():
         turn.at = min([turn.at, *(seen.at for seen, _, _ in turn.calls)])
         told = turn_events(turn, home)
-        events += told if log.timed else told[:-1]
-    counts = {uri: tally.counts() for uri, tally in log.tallies.items()}
-    return Translation(events=tuple(events), problems=tuple(log.problems), files=counts)
+        yield from told if log.timed else told[:-1]
+
+
+def _payload(item: Line) -> dict[str, Any]:
+    """The hook's own payload; some loggers wrap it."""
+    return mapping(item.value.get("payload")) or item.value
 
 
 def _stage(file: SourceFile) -> tuple[int, str]:

@@ -18,7 +18,7 @@ from producers.lines import Line, Problem
 from producers.records import mapping, records, sequence, text
 from producers.times import from_millis, instant
 from producers.translation import Adapter, SourceFile, Translation
-from producers.turns import Home, TurnBook, turn_events
+from producers.turns import Home, Tally, TurnBook, turn_events
 from streams.events import ToolEvent, ToolStatus
 
 NAME = "mcp-tap"
@@ -40,21 +40,25 @@ def lineage(name: str, head: bytes) -> str:
 
 
 def translate(files: Sequence[SourceFile]) -> Translation:
-    """Return the events of one session's traffic: all of it is one invocation, for a server sees no prompts."""
+    """Return the events of the traffic: a session is one invocation, for a server sees no prompts."""
     events: list[ToolEvent] = []
     problems: list[Problem] = []
     counts = {}
     for file in files:
-        tap = _Tap(file)
+        taps: dict[str, _Tap] = {}
+        tally = Tally()
         found = list(records(file))
         for index, item in enumerate(found):
             if isinstance(item, Problem):
                 problems.append(item)
-            else:
-                tap.add(item, _at(item.value, file, len(found) - index))
-        home = Home(adapter=NAME, runtime=RUNTIME, session_id=tap.session)
-        events += [event for turn in tap.book.turns for event in turn_events(turn, home)]
-        counts[file.uri] = tap.book.tally.counts()
+                continue
+            session = text(item.value.get("session_id")) or PurePath(file.uri).stem
+            tap = taps.setdefault(session, _Tap(file.uri, session, tally))
+            tap.add(item, _at(item.value, file, len(found) - index))
+        for tap in taps.values():
+            home = Home(adapter=NAME, runtime=RUNTIME, session_id=tap.session)
+            events += [event for turn in tap.book.turns for event in turn_events(turn, home)]
+        counts[file.uri] = tally.counts()
     return Translation(events=tuple(events), problems=tuple(problems), files=counts)
 
 
@@ -66,18 +70,18 @@ def _at(value: dict[str, Any], file: SourceFile, before_end: int) -> datetime | 
 
 
 class _Tap:
-    """Folds the messages of one file."""
+    """Folds the messages of one session."""
 
-    def __init__(self, file: SourceFile) -> None:
-        self.book = TurnBook(file.uri, RUNTIME)
-        self.session = PurePath(file.uri).stem
+    def __init__(self, uri: str, session: str, tally: Tally) -> None:
+        self.book = TurnBook(uri, RUNTIME)
+        self.book.tally = tally
+        self.session = session
         self._open: dict[str, Observed] = {}
 
     def add(self, line: Line, at: datetime | None) -> None:
         """Take in one message."""
         message = mapping(line.value.get("message")) or line.value
         self.book.tally.records += 1
-        self.session = text(line.value.get("session_id")) or self.session
         server = text(line.value.get("server")) or "server"
         own = f"{server}/{json.dumps(message.get('id'))}"
         if at is None:

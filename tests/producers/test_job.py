@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -175,3 +176,21 @@ def test_what_did_not_land_is_published_by_the_next_import(tmp_path: Path) -> No
 
     assert _import(log, tmp_path, file).published == 4
     assert len(set(_ids(log))) == 4
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_file_in_another_encoding_is_read(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / f"{SESSION}.jsonl").write_bytes(transcript(READ_OF_A_HIT).decode().encode(encoding))
+
+    assert _import(LocalLog(), tmp_path, tmp_path).published == 4
+
+
+def test_a_log_of_the_hooks_of_two_sessions_is_two_sessions(tmp_path: Path) -> None:
+    log = LocalLog()
+    hook = {"hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": {"file_path": "/a"}}
+    rows = [hook | {"session_id": f"s{number}", "tool_use_id": f"toolu_{number}"} for number in (1, 2)]
+    (tmp_path / "hooks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+    _import(log, tmp_path, tmp_path)
+
+    assert {record.key for record in log.records(TOOL_EVENTS.name)} == {b"s1", b"s2"}
