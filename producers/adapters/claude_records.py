@@ -24,7 +24,7 @@ BOOKKEEPING = frozenset(
 """Line types that tell nothing of calls. `progress` embeds copies of what other files tell first-hand."""
 
 _NO_PROMPT = re.compile(
-    r"\s*<(?:local-command-|bash-std|command-stdout|user-memory-input|task-notification|system-reminder)"
+    r"\s*<(?:local-command-|bash-|command-stdout|user-memory-input|task-notification|system-reminder)"
     r"|Caveat: The messages below"
 )
 _LOCAL_COMMAND = re.compile(
@@ -89,9 +89,9 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An interruption, a compaction, the end of a turn, or a file put into the context without a call."""
+    """An interruption, a compaction, its summary, a turn's end, a file or prompt that came on no line of its own."""
 
-    kind: Literal["interrupted", "compacted", "stopped", "attached"]
+    kind: Literal["interrupted", "compacted", "summarised", "stopped", "attached", "queued"]
     text: str = ""
 
 
@@ -139,7 +139,7 @@ def records(value: Mapping[str, Any]) -> Iterator[Record]:
 def _user(value: Mapping[str, Any]) -> Iterator[Record]:
     content = _content(value)
     if value.get("isCompactSummary") is True:
-        yield Mark("compacted")
+        yield Mark("summarised")
         return
     if isinstance(content, str):
         yield _prompt(content, value)
@@ -200,6 +200,8 @@ def _attachment(value: Mapping[str, Any]) -> Record:
     attachment = value.get("attachment")
     if isinstance(attachment, dict) and attachment.get("type") in ("file", "compact_file_reference"):
         return Mark("attached", _text(attachment.get("filename")) or _text(attachment.get("path")))
+    if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
+        return Mark("queued", block_text(attachment.get("prompt")))
     return Skipped("attachment")
 
 

@@ -12,6 +12,7 @@ from producers.adapters import claude_records as read
 from producers.adapters.claude_records import Call, Mark, Place, Prompt, Record, Result, Skipped, Spent
 from producers.calls import Observed
 from producers.lines import Line, Problem, json_lines
+from producers.prompts import named_targets
 from producers.translation import SourceFile
 from producers.turns import Tally, Trigger, Turn
 from streams.events import InvocationId
@@ -51,6 +52,8 @@ class Session:
         self._equal_calls: Counter[str] = Counter()
         self._epochs: Counter[str] = Counter()
         """Compactions so far by agent: a subagent has a context of its own."""
+        self._boundaries: set[str] = set()
+        """Agents whose last compaction has no summary yet."""
 
     def add(self, file: SourceFile) -> None:
         """Take in one file."""
@@ -186,16 +189,27 @@ class Session:
             self._turn_of_agent[result.structured["agentId"]] = turn
 
     def _mark(self, mark: Mark, agent: str, turn: Turn | None) -> None:
-        if mark.kind == "compacted":
-            self._epochs[agent] += 1
+        if mark.kind in ("compacted", "summarised"):
+            self._compacted(agent, summary=mark.kind == "summarised")
         elif turn is None:
             return
         elif mark.kind == "interrupted":
             turn.reason = "interrupted"
         elif mark.kind == "attached" and mark.text:
             turn.named.append(mark.text)
+        elif mark.kind == "queued":
+            turn.named += named_targets(mark.text)
         elif mark.kind == "stopped" and turn.reason != "interrupted":
             turn.reason = "stop"
+
+    def _compacted(self, agent: str, *, summary: bool) -> None:
+        """A compaction has a boundary line, a summary line, or one after the other: it counts once."""
+        if not (summary and agent in self._boundaries):
+            self._epochs[agent] += 1
+        if summary:
+            self._boundaries.discard(agent)
+        else:
+            self._boundaries.add(agent)
 
     def _spend(self, spent: Spent, here: _Here, turn: Turn) -> None:
         self.messages_in.setdefault(here.uri, set()).add(spent.message_id)

@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -36,6 +37,16 @@ _CALLS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionDenied",
 _TOLD = frozenset({*_CALLS, *_STOPS, "UserPromptSubmit"})
 
 
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where and when a payload came."""
+
+    at: datetime
+    uri: str
+    line: int
+    tally: Tally
+
+
 class _Log:
     """Folds the payloads of one session."""
 
@@ -49,28 +60,27 @@ class _Log:
         self._equal: Counter[str] = Counter()
         self._epoch = 0
 
-    def add(self, item: Line, at: datetime, uri: str, tally: Tally) -> None:
+    def add(self, value: dict[str, Any], spot: _Spot) -> None:
         """Take in one payload."""
-        value = _payload(item)
         kind = text(value.get("hook_event_name")) or _kind_of(value)
         if kind == "PreCompact" or (kind == "SessionStart" and value.get("source") == "compact"):
             self._epoch += 1
             return
         if kind not in _TOLD:
-            tally.skipped[f"hook: {kind[:60]}"] += 1
+            spot.tally.skipped[f"hook: {kind[:60]}"] += 1
             return
-        turn = self._turn_of(value, kind, at, uri, item.number)
+        turn = self._turn_of(value, kind, spot)
         if kind == "UserPromptSubmit":
             turn.prompt = text(value.get("prompt"))
         elif kind in _STOPS:
             turn.reason = _STOPS[kind]
         elif kind == "PostToolBatch":
             for call in sequence(value.get("tool_calls")):
-                self._call("PostToolUse", value | mapping(call), at, turn, uri, item.number, tally)
+                self._call("PostToolUse", value | mapping(call), spot, turn)
         else:
-            self._call(kind, value, at, turn, uri, item.number, tally)
+            self._call(kind, value, spot, turn)
 
-    def _turn_of(self, value: dict[str, Any], kind: str, at: datetime, uri: str, number: int) -> Turn:
+    def _turn_of(self, value: dict[str, Any], kind: str, spot: _Spot) -> Turn:
         own = text(value.get("prompt_id")) or text(value.get("turn_id"))
         if not own and (kind == "UserPromptSubmit" or self._turn is None):
             prompt = text(value.get("prompt"))
@@ -79,19 +89,19 @@ class _Log:
         if not own and self._turn is not None:
             turn = self._turn
         else:
-            turn = self.turns.get(own) or self._begin(own, value, at, uri, number)
-        turn.last_at = max(turn.last_at, at)
+            turn = self.turns.get(own) or self._begin(own, value, spot)
+        turn.last_at = max(turn.last_at, spot.at)
         turn.model = text(value.get("model")) or turn.model
         self._turn = turn
         return turn
 
-    def _begin(self, own: str, value: dict[str, Any], at: datetime, uri: str, number: int) -> Turn:
+    def _begin(self, own: str, value: dict[str, Any], spot: _Spot) -> Turn:
         turn = Turn(
             invocation_id=identity.invocation_id(self.runtime, own),
-            uri=uri,
-            line=number,
-            at=at,
-            last_at=at,
+            uri=spot.uri,
+            line=spot.line,
+            at=spot.at,
+            last_at=spot.at,
             agent_id=self.runtime,
             cwd=text(value.get("cwd")),
             epoch=self._epoch,
@@ -99,9 +109,7 @@ class _Log:
         self.turns[own] = turn
         return turn
 
-    def _call(
-        self, kind: str, value: dict[str, Any], at: datetime, turn: Turn, uri: str, number: int, tally: Tally
-    ) -> None:
+    def _call(self, kind: str, value: dict[str, Any], spot: _Spot, turn: Turn) -> None:
         name, tool_input = text(value.get("tool_name")) or "unknown", mapping(value.get("tool_input"))
         call_id = text(value.get("tool_use_id"))
         key = call_id or f"{name}/{identity.input_digest(tool_input)}/{self._nth(kind, name, tool_input)}"
@@ -112,19 +120,19 @@ class _Log:
                 call_id=call_id,
                 name=name,
                 input=tool_input,
-                at=at,
-                line=number,
+                at=spot.at,
+                line=spot.line,
                 cwd=text(value.get("cwd")),
                 epoch=self._epoch,
                 nth=self._equal[f"pre/{name}/{identity.input_digest(tool_input)}"],
             )
             self._calls[key] = seen
-            tally.calls.append(seen)
-            turn.add(seen, agent=f"{self.runtime}/{side}" if side else self.runtime, uri=uri)
+            spot.tally.calls.append(seen)
+            turn.add(seen, agent=f"{self.runtime}/{side}" if side else self.runtime, uri=spot.uri)
         if kind == "PreToolUse":
-            seen.at = min(seen.at, at)
+            seen.at = min(seen.at, spot.at)
         elif kind != "PermissionRequest":
-            self._end(kind, seen, value, at, tally)
+            self._end(kind, seen, value, spot)
 
     def _nth(self, kind: str, name: str, tool_input: dict[str, Any]) -> int:
         """Payloads of before ids came: the nth Post of an equal call belongs to its nth Pre."""
@@ -133,23 +141,23 @@ class _Log:
         self._equal[key] += 1
         return self._equal[key]
 
-    def _end(self, kind: str, seen: Observed, value: dict[str, Any], at: datetime, tally: Tally) -> None:
-        tally.results += seen.text is None
-        seen.ended_at = max(at, seen.at)
+    def _end(self, kind: str, seen: Observed, value: dict[str, Any], spot: _Spot) -> None:
+        spot.tally.results += seen.text is None
+        seen.ended_at = max(spot.at, seen.at)
         if kind == "PermissionDenied":
             seen.text, seen.status = text(value.get("reason")), ToolStatus.DENIED
             seen.extra = seen.extra | {"error_kind": "permission_denied"}
         elif kind == "PostToolUseFailure":
             seen.text, seen.is_error = text(value.get("error")), True
-            tally.errors += 1
+            spot.tally.errors += 1
             if value.get("is_interrupt") is True:
                 seen.status = ToolStatus.INTERRUPTED
         else:
             seen.structured = value.get("tool_response")
             seen.text = shown_text(seen.structured)
         took_ms = whole(value.get("duration_ms"))
-        if took_ms is not None and took_ms > 0 and seen.at == at:
-            seen.at = at - timedelta(milliseconds=min(took_ms, _DAY_MS))
+        if took_ms is not None and took_ms > 0 and seen.at == spot.at:
+            seen.at = spot.at - timedelta(milliseconds=min(took_ms, _DAY_MS))
 
 
 def _received(value: dict[str, Any]) -> datetime | None:
@@ -227,7 +235,7 @@ def translate(files: Sequence[SourceFile], *, adapter: str, runtime: str) -> Tra
             if at is None:
                 tally.skipped["hook without a time"] += 1
             else:
-                log.add(item, at, file.uri, tally)
+                log.add(_payload(item), _Spot(at, file.uri, item.number, tally))
     events = [event for log in logs.values() for event in _events(log, adapter)]
     counts = {uri: tally.counts() for uri, tally in tallies.items()}
     return Translation(events=tuple(events), problems=tuple(problems), files=counts)

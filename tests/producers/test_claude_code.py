@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from producers.adapters import claude_code
 from producers.translation import SourceFile, Translation
 from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolEvent, ToolStatus
@@ -156,6 +158,45 @@ def test_a_compaction_raises_the_epoch_of_later_calls() -> None:
 
     assert (before.context_epoch, after.context_epoch) == (0, 1)
     assert before.invocation_id == after.invocation_id
+
+
+@pytest.mark.parametrize(
+    ("marks", "epochs"),
+    [
+        ([line("system", uuid="b", subtype="compact_boundary")], 1),
+        ([line("user", uuid="s", isCompactSummary=True, message={"content": "This session is being continued"})], 1),
+        (
+            [
+                line("system", uuid="b", subtype="compact_boundary"),
+                line("user", uuid="s", isCompactSummary=True, message={"content": "This session is being continued"}),
+            ],
+            1,
+        ),
+        (
+            [
+                line("system", uuid="b", subtype="compact_boundary"),
+                line("system", uuid="c", subtype="compact_boundary"),
+            ],
+            2,
+        ),
+    ],
+    ids=["boundary", "summary", "both", "twice"],
+)
+def test_a_compaction_counts_once_however_it_is_written_down(marks: list[dict[str, Any]], epochs: int) -> None:
+    (call_after,) = _calls(_translate(prompt(), *marks, call("toolu_01", "Bash", {"command": "ls"})).events)
+
+    assert call_after.context_epoch == epochs
+
+
+def test_a_file_that_came_into_the_context_without_a_call_is_named() -> None:
+    events = _translate(
+        prompt("look at it"),
+        line("attachment", uuid="f", attachment={"type": "file", "filename": "/work/app/notes.md"}),
+        line("attachment", uuid="q", attachment={"type": "queued_command", "prompt": "and docs/b.md"}),
+    ).events
+
+    assert isinstance(events[0], InvocationStarted)
+    assert events[0].named_targets == ("/work/app/notes.md", "docs/b.md")
 
 
 def test_a_memory_search_without_a_readable_answer_is_no_zero() -> None:
