@@ -6,19 +6,17 @@ Candidates are read from the text that the model saw, which is what it could ope
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from producers import memory_servers
+from producers.observed import Observed
 from producers.redact import MAX_STRING_CHARS, cut, redact_text
 from producers.tools import RECALL_TOOLS
 from streams import foreign, outcome
 from streams.events import Surface, ToolStatus
 from streams.recall import RecallOutcome, ResultStatus
-
-if TYPE_CHECKING:
-    from producers.calls import Observed
 
 _JSON = json.JSONDecoder()
 _CODE_SEARCHES = ("Grep", "Glob")

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from producers import memory_servers
+from producers.observed import Observed
 from streams.events import Touch
-
-if TYPE_CHECKING:
-    from producers.calls import Observed
 
 _PATH_KEYS = ("file_path", "filePath", "notebook_path", "path", "absolute_path")
 

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Literal
 
 from producers import identity
-from producers.calls import Observed, Seat, called
+from producers.calls import Seat, called
+from producers.observed import Observed
 from producers.prompts import MAX_NAMED, named_targets, shown_prompt
 from producers.redact import clean
 from producers.translation import FileCounts

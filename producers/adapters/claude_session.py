@@ -10,8 +10,8 @@ from pathlib import PurePath
 from producers import identity
 from producers.adapters import claude_records as read
 from producers.adapters.claude_records import Call, Mark, Place, Prompt, Record, Result, Skipped, Spent
-from producers.calls import Observed
 from producers.lines import Line, Problem, json_lines
+from producers.observed import Observed
 from producers.prompts import named_targets
 from producers.translation import SourceFile
 from producers.turns import Tally, Trigger, Turn

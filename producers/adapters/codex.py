@@ -14,8 +14,8 @@ from typing import Any
 
 from producers import identity
 from producers.adapters import codex_results
-from producers.calls import Observed
 from producers.lines import Line, Problem, json_lines
+from producers.observed import Observed
 from producers.records import mapping, sequence, text, whole
 from producers.times import instant
 from producers.translation import Adapter, SourceFile, Translation

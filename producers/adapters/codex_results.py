@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import Any
 
-from producers.calls import Observed
+from producers.observed import Observed
 from producers.records import mapping, sequence, text, whole
 from producers.touches import absolute, patched
 from streams.events import ToolStatus, Touch, Usage

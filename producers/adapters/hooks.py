@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any
 
 from producers import identity
-from producers.calls import Observed
 from producers.lines import Line, Problem
+from producers.observed import Observed
 from producers.records import mapping, records, sequence, text, whole
 from producers.times import from_millis, instant
 from producers.translation import Adapter, SourceFile, Translation

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Any
 
-from producers.calls import Observed
 from producers.lines import Line, Problem
+from producers.observed import Observed
 from producers.records import mapping, records, sequence, text
 from producers.times import from_millis, instant
 from producers.translation import Adapter, SourceFile, Translation

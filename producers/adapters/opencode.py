@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from producers.calls import Observed
 from producers.lines import Problem
+from producers.observed import Observed
 from producers.records import mapping, records, sequence, text, whole
 from producers.times import from_millis
 from producers.translation import Adapter, SourceFile, Translation

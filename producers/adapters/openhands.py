@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
-from producers.calls import Observed
 from producers.lines import Problem
+from producers.observed import Observed
 from producers.records import mapping, records, sequence, text, whole
 from producers.times import instant
 from producers.translation import Adapter, SourceFile, Translation

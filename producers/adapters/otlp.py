@@ -15,8 +15,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from producers import identity
-from producers.calls import Observed
 from producers.lines import Problem
+from producers.observed import Observed
 from producers.otlp import Span, spans, structured, unflatten
 from producers.records import mapping, records, text, whole
 from producers.tools import split_mcp

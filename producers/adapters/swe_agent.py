@@ -14,8 +14,8 @@ from pathlib import PurePath
 from typing import Any
 
 from producers import identity
-from producers.calls import Observed
 from producers.lines import Problem
+from producers.observed import Observed
 from producers.records import mapping, records, sequence, text
 from producers.touches import absolute
 from producers.translation import Adapter, SourceFile, Translation

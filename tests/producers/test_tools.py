@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from producers import memory_servers, touches
-from producers.calls import Observed
+from producers.observed import Observed
 from producers.prompts import named_targets
 from producers.tools import McpName, canonical, split_mcp
 
