@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-Kind = Literal["rate", "mean", "ratio", "median", "p95"]
-"""rate: hits of trials; mean and ratio: sum over count or sum; median and p95: of a histogram."""
+Kind = Literal["rate", "mean", "ratio", "median", "p95", "deviation"]
+"""rate: hits of trials; mean and ratio: sum over count or sum; median and p95: of a histogram; deviation: between
+agents, computed in Python from the listed rows (it has no macro)."""
 
 SLICES = (
     "all",

@@ -179,7 +179,8 @@ def macros() -> Iterator[str]:
     relations = load_queries("relations")
     yield measures.HISTOGRAM_QUANTILE
     for measure in load_measures():
-        yield measures.macro(measure, relations)
+        if measure.kind != "deviation":
+            yield measures.macro(measure, relations)
 
 
 def scan(storage: Storage, paths: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from warehouse import effort
 from warehouse.measures import Measure
 
 Z95 = 1.959963984540054
@@ -77,8 +78,7 @@ class Question:
 
 def figure(measure: Measure, parts: Sequence[tuple[Any, Any]], question: Question, slice_: str = "all") -> MeasureValue:
     """Return the figure of one slice from the (numerator, denominator) of its parts."""
-    n = int(sum(den or 0 for _, den in parts))
-    value, low, high = _estimate(measure, parts, n)
+    value, low, high, n = _estimate(measure, parts)
     age = question.as_of - question.newest if question.newest is not None else None
     state, reason = _state(measure, value, age, question)
     return MeasureValue(
@@ -113,19 +113,28 @@ def _words(age: timedelta) -> str:
 
 
 def _estimate(
-    measure: Measure, parts: Sequence[tuple[Any, Any]], n: int
-) -> tuple[float | None, float | None, float | None]:
+    measure: Measure, parts: Sequence[tuple[Any, Any]]
+) -> tuple[float | None, float | None, float | None, int]:
+    """Return value, low, high and n of a figure; the first three null when there is nothing to divide by."""
+    n = int(sum(den or 0 for _, den in parts))
+    ratios = [(float(num or 0), float(den or 0)) for num, den in parts] if measure.kind in _RATIOS else []
+    if measure.kind == "deviation":
+        found = effort.deviations([row for rows, _ in parts for row in rows or ()])
+        ratios = [(deviation * agents, agents) for deviation, agents in found]
+        n = len(found)
     if n == 0:
-        return None, None, None
+        return None, None, None, 0
     if measure.kind in ("median", "p95"):
         histogram: Counter[float] = Counter()
         for counts, _ in parts:
             histogram.update(counts or {})
-        return quantile(histogram, 0.5 if measure.kind == "median" else 0.95)
-    numerator = float(sum(num or 0 for num, _ in parts))
-    if measure.kind == "rate":
-        return (numerator / n, *wilson(numerator, n))
-    return (numerator / n, *bootstrap([(float(num or 0), float(den or 0)) for num, den in parts]))
+        return (*quantile(histogram, 0.5 if measure.kind == "median" else 0.95), n)
+    numerator, denominator = (sum(column) for column in zip(*ratios, strict=True))
+    interval = wilson(numerator, denominator) if measure.kind == "rate" else bootstrap(ratios)
+    return (numerator / denominator, *interval, n)
+
+
+_RATIOS = ("rate", "mean", "ratio")
 
 
 def wilson(hits: float, n: float, z: float = Z95) -> tuple[float, float]:

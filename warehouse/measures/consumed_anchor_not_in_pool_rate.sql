@@ -5,7 +5,7 @@
 -- formula: consumptions of indexed documents that the search had not shown / consumptions
 -- n: consumptions
 -- grain: one figure a slice
--- spec: F200 Phase B, "consumed_anchor_not_in_pool_rate"
+-- spec: F200 consumed_anchor_not_in_pool_rate
 -- since: 0.1.0
 SELECT
     slice,

@@ -5,7 +5,7 @@
 -- formula: searches that ended as $status / all searches
 -- n: searches
 -- grain: one figure a slice
--- spec: F200 Phase B, "HW-8, outcome states"
+-- spec: F200 HW-8, outcome states
 -- since: 0.1.0
 -- each: status in counted no_results error timeout overflow parser_miss result_unmerged legacy_unknown
 SELECT

@@ -5,7 +5,7 @@
 -- formula: mean of 1 / best consumed rank in the order that was not shown, over searches with such an order and a consumption
 -- n: searches with a second order and a consumption
 -- grain: one figure a slice
--- spec: F200 Phase B, "shadow vs live ConsumedMRR (AC-C4)"
+-- spec: F200 shadow vs live ConsumedMRR (AC-C4)
 -- since: 0.1.0
 SELECT
     slice,

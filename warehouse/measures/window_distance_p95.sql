@@ -5,7 +5,7 @@
 -- formula: 95th percentile of the calls between a search and a consumption
 -- n: consumptions
 -- grain: one figure a slice
--- spec: F200 Phase B, "Consumption Window, P95 before the parameters are final"
+-- spec: F200 Consumption Window, P95 before the parameters are final
 -- since: 0.1.0
 SELECT
     slice,

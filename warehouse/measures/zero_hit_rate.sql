@@ -5,7 +5,7 @@
 -- formula: searches with an authoritative zero / searches with a known count
 -- n: searches with a known count
 -- grain: one figure a slice
--- spec: F200 Phase B, "HW-7"
+-- spec: F200 HW-7
 -- since: 0.1.0
 SELECT
     slice,

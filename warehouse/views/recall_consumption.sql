@@ -14,6 +14,7 @@ SELECT
     surface,
     clarity,
     opened.anchor AS anchor,
+    opened.target.path AS path,
     opened.rank AS rank,
     opened.method AS method,
     opened.consumed_at AS consumed_at,
