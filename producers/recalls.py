@@ -16,7 +16,7 @@ from producers.redact import MAX_STRING_CHARS, cut, redact_text
 from producers.tools import RECALL_TOOLS
 from streams import foreign, outcome
 from streams.events import Surface, ToolStatus
-from streams.recall import RecallOutcome, ResultStatus
+from streams.recall import Candidate, RecallOutcome, ResultStatus
 
 _JSON = json.JSONDecoder()
 _CODE_SEARCHES = ("Grep", "Glob")
@@ -26,11 +26,13 @@ _QUERY_KEYS = {"Grep": "pattern", "Glob": "pattern", "WebSearch": "query", "grap
 def outcome_of(tool: str, seen: Observed, *, text: str, status: ToolStatus) -> RecallOutcome | None:
     """Return what a search call showed, or null when the call is no search."""
     if seen.recall is not None:
-        return msgspec.structs.replace(seen.recall, query=_safe(seen.recall.query))
+        known = seen.recall
+        return msgspec.structs.replace(known, query=_safe(known.query), candidates=_clean(known.candidates))
     surface = surface_of(tool, seen.name)
     if surface is None:
         told = tool == "Bash" and status is ToolStatus.OK and seen.text is not None
-        return foreign.candidates_from_shell(_command(seen), text, seen.cwd) if told else None
+        found = foreign.candidates_from_shell(_command(seen), text, seen.cwd) if told else None
+        return found if found is None else msgspec.structs.replace(found, candidates=_clean(found.candidates))
     query = _query(tool, seen)
     if seen.text is None:
         shown = RecallOutcome(result_status=ResultStatus.RESULT_UNMERGED)
@@ -38,7 +40,9 @@ def outcome_of(tool: str, seen: Observed, *, text: str, status: ToolStatus) -> R
         shown = RecallOutcome(result_status=ResultStatus.ERROR)
     else:
         shown = _shown(tool, seen, text, query)
-    return msgspec.structs.replace(shown, surface=surface.value, query=_safe(shown.query or query))
+    return msgspec.structs.replace(
+        shown, surface=surface.value, query=_safe(shown.query or query), candidates=_clean(shown.candidates)
+    )
 
 
 def surface_of(tool: str, raw: str) -> Surface | None:
@@ -48,6 +52,24 @@ def surface_of(tool: str, raw: str) -> Surface | None:
     if tool in _CODE_SEARCHES:
         return Surface.CODE_SEARCH
     return Surface.WEB_SEARCH if tool == "WebSearch" else None
+
+
+def _clean(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """The candidates without secrets in what names them: a printed line or an address may hold one."""
+    return tuple(
+        candidate if _holds_none(candidate) else msgspec.convert(_redacted(msgspec.to_builtins(candidate)), Candidate)
+        for candidate in candidates
+    )
+
+
+def _holds_none(candidate: Candidate) -> bool:
+    return all(redact_text(name) == name for name in (candidate.anchor, candidate.title))
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact_text(value)
+    return {name: _redacted(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _shown(tool: str, seen: Observed, text: str, query: str) -> RecallOutcome:

@@ -11,6 +11,7 @@ from typing import Any
 
 from producers import memory_servers
 from producers.observed import Observed
+from producers.redact import redact_text
 from streams.events import Touch
 
 _PATH_KEYS = ("file_path", "filePath", "notebook_path", "path", "absolute_path")
@@ -35,7 +36,7 @@ def touched(tool: str, seen: Observed) -> tuple[Touch, ...]:
         return (Touch(op="list", path=absolute(path, seen.cwd)),) if path else ()
     if tool == "WebFetch":
         url = seen.input.get("url")
-        return (Touch(op="fetch", path=url),) if isinstance(url, str) and url else ()
+        return (Touch(op="fetch", path=redact_text(url)),) if isinstance(url, str) and url else ()
     if tool == "ApplyPatch":
         return patched(_patch_text(seen.input), seen.cwd)
     if tool == "memory_citation":

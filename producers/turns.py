@@ -11,7 +11,7 @@ from producers import identity
 from producers.calls import Seat, called
 from producers.observed import Observed
 from producers.prompts import MAX_NAMED, named_targets, shown_prompt
-from producers.redact import clean
+from producers.redact import clean, redact_text
 from producers.translation import FileCounts
 from streams.events import (
     AgentId,
@@ -107,7 +107,7 @@ def _started(turn: Turn, home: Home, session_id: str, root: str) -> InvocationSt
         thread_id=session_id,
         trigger=turn.trigger,
         prompt=shown_prompt(turn.prompt),
-        named_targets=tuple(clean(name) for name in names)[:MAX_NAMED],
+        named_targets=tuple(redact_text(clean(name)) for name in names)[:MAX_NAMED],
         cwd=turn.cwd,
         context_epoch=turn.epoch,
         model=turn.model,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from producers.adapters import claude_code
@@ -210,6 +211,25 @@ def test_a_memory_search_without_a_readable_answer_is_no_zero() -> None:
     assert search.recall is not None
     assert search.recall.result_status is ResultStatus.PARSER_MISS
     assert search.recall.surface == "memory"
+
+
+def test_no_secret_leaves_in_a_prompt_an_address_a_query_or_a_hit() -> None:
+    secret = "ghp_" + "a1B2" * 9
+    told = {"query": "x", "results": [{"content": [{"title": secret, "url": f"https://example.org/?token={secret}"}]}]}
+    events = _translate(
+        prompt(f"use {secret} at https://example.org/?token={secret}"),
+        call("toolu_01", "WebSearch", {"query": secret}),
+        result("toolu_01", "", structured=told),
+        call("toolu_02", "WebFetch", {"url": f"https://example.org/?token={secret}"}),
+        result("toolu_02", f"it is {secret}"),
+        call("toolu_03", "Bash", {"command": f"rg {secret}"}),
+        result("toolu_03", f"src/{secret}.py"),
+    ).events
+
+    search, fetch = _calls(events)[:2]
+    assert secret.encode() not in b"".join(msgspec.json.encode(event) for event in events)
+    assert search.recall is not None
+    assert fetch.touched[0].path == search.recall.candidates[0].anchor
 
 
 def test_commands_for_the_program_itself_are_no_prompts() -> None:
