@@ -20,7 +20,8 @@ from producers.lines import ByteSource, Problem, as_utf8
 from producers.report import FileReport, ImportReport, file_reports
 from producers.store import Ledger
 from producers.translation import Adapter, SourceFile
-from streams.events import ToolCalled, ToolEvent
+from streams.codec import LogEvent
+from streams.events import ToolCalled
 
 HEAD_BYTES = 64 * 1024
 """What is read of a file to know its kind, its session and when it begins."""
@@ -63,7 +64,7 @@ class _Found:
 
 @dataclass(slots=True)
 class _Unpublished:
-    events: list[ToolEvent] = field(default_factory=list)
+    events: list[LogEvent] = field(default_factory=list)
     dead: list[tuple[str, Problem]] = field(default_factory=list)
 
 
@@ -163,7 +164,7 @@ class _Import:
             if self._landed is None or len(self._news.fresh) >= LANDING_EVENTS:
                 await self.record()
 
-    def _plan(self, events: Sequence[ToolEvent]) -> lineage.Plan:
+    def _plan(self, events: Sequence[LogEvent]) -> lineage.Plan:
         keys = [lineage.call_key(event) for event in events if isinstance(event, ToolCalled)]
         owners = self._ledger.owners(keys) | {key: self._news.owners[key] for key in keys if key in self._news.owners}
         ids = [event.event_id for event in events]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import msgspec
 
 from producers import identity
-from streams.events import InvocationEnded, InvocationId, SessionId, ToolCalled, ToolEvent
+from streams.codec import LogEvent
+from streams.events import InvocationEnded, InvocationId, SessionId, ToolCalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Owner:
 class Plan:
     """What to publish of one lineage."""
 
-    events: tuple[ToolEvent, ...]
+    events: tuple[LogEvent, ...]
     """Every event of each invocation of which something is new, so that a reader with an empty memory sees it whole."""
     fresh: frozenset[str]
     """Ids of those that were never published."""
@@ -41,7 +42,7 @@ def call_key(event: ToolCalled) -> str:
     return f"{event.runtime}|{scope}|{event.tool_use_id}"
 
 
-def plan(events: Sequence[ToolEvent], *, published: frozenset[str], owners: Mapping[str, Owner]) -> Plan:
+def plan(events: Sequence[LogEvent], *, published: frozenset[str], owners: Mapping[str, Owner]) -> Plan:
     """Return what of these events to publish.
 
     Args:
@@ -50,7 +51,7 @@ def plan(events: Sequence[ToolEvent], *, published: frozenset[str], owners: Mapp
         owners: Call key -> owner, of those calls that stand on the log already.
     """
     root = _root(events, owners)
-    kept: list[ToolEvent] = []
+    kept: list[LogEvent] = []
     fresh: set[str] = set()
     repeated = 0
     for own in _by_invocation(events).values():
@@ -72,7 +73,7 @@ def _is_copy(event: ToolCalled, owners: Mapping[str, Owner]) -> bool:
     return owner is not None and owner.invocation_id != event.invocation_id
 
 
-def _root(events: Sequence[ToolEvent], owners: Mapping[str, Owner]) -> str | None:
+def _root(events: Sequence[LogEvent], owners: Mapping[str, Owner]) -> str | None:
     """The lineage's first session: the root of whoever owns the first call that was copied."""
     for event in events:
         owner = owners.get(call_key(event)) if isinstance(event, ToolCalled) else None
@@ -81,7 +82,7 @@ def _root(events: Sequence[ToolEvent], owners: Mapping[str, Owner]) -> str | Non
     return None
 
 
-def _settled(event: ToolEvent, root: str | None, copied: int) -> ToolEvent:
+def _settled(event: LogEvent, root: str | None, copied: int) -> LogEvent:
     """The event with its lineage's root, and an end that counts only the calls that were not copied."""
     if isinstance(event, InvocationEnded) and event.calls is not None and copied:
         event = msgspec.structs.replace(event, calls=event.calls - copied)
@@ -90,8 +91,8 @@ def _settled(event: ToolEvent, root: str | None, copied: int) -> ToolEvent:
     return msgspec.structs.replace(event, root_session_id=SessionId(root))
 
 
-def _by_invocation(events: Sequence[ToolEvent]) -> dict[InvocationId, list[ToolEvent]]:
-    grouped: dict[InvocationId, list[ToolEvent]] = {}
+def _by_invocation(events: Sequence[LogEvent]) -> dict[InvocationId, list[LogEvent]]:
+    grouped: dict[InvocationId, list[LogEvent]] = {}
     for event in events:
         grouped.setdefault(event.invocation_id, []).append(event)
     return grouped

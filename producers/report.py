@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from producers.lines import Problem
 from producers.translation import FileCounts, Translation
-from streams.events import ToolCalled, ToolEvent, ToolStatus
+from streams.codec import LogEvent
+from streams.events import ToolCalled, ToolStatus
 from streams.recall import Candidate, DocRef, PassageRef, UrlRef
 
 MAX_PROBLEMS = 20
@@ -103,7 +104,7 @@ def _from_counts(uri: str, adapter: str, counts: FileCounts, problems: Sequence[
     )
 
 
-def _with_hits(report: FileReport, events: Iterable[ToolEvent]) -> FileReport:
+def _with_hits(report: FileReport, events: Iterable[LogEvent]) -> FileReport:
     """Count what was opened of what earlier searches of the session had shown, in order of time."""
     calls = [event for event in events if isinstance(event, ToolCalled) and event.status is ToolStatus.OK]
     shown: set[str] = set()

@@ -17,7 +17,8 @@ from producers.adapters import adapter_named
 from producers.lines import Problem
 from producers.records import mapping, text
 from producers.translation import SourceFile
-from streams.events import InvocationEnded, InvocationStarted, ToolEvent
+from streams.codec import LogEvent
+from streams.events import InvocationEnded, InvocationStarted
 
 MAX_BACKOFF_S = 30.0
 FIRST_BACKOFF_S = 0.5
@@ -39,7 +40,7 @@ class Spooled:
 class Drained:
     """What a run of payloads came to."""
 
-    events: tuple[ToolEvent, ...]
+    events: tuple[LogEvent, ...]
     problems: tuple[tuple[str, Problem], ...]
     """(adapter, problem)."""
 
@@ -55,7 +56,7 @@ def translated(payloads: Sequence[Spooled]) -> Drained:
     for payload in payloads:
         session = _session(payload.body) if payload.adapter.endswith("hooks") else str(payload.seq)
         groups.setdefault((payload.adapter, session), []).append(payload)
-    events: list[ToolEvent] = []
+    events: list[LogEvent] = []
     problems: list[tuple[str, Problem]] = []
     for (name, _), group in groups.items():
         file = SourceFile(group[0].endpoint, _lines(group), group[-1].received_at)
@@ -65,13 +66,13 @@ def translated(payloads: Sequence[Spooled]) -> Drained:
     return Drained(tuple(events), tuple(problems))
 
 
-def live(events: Sequence[ToolEvent]) -> list[ToolEvent]:
+def live(events: Sequence[LogEvent]) -> list[LogEvent]:
     """Return what a part of a session may say while the rest is still to come.
 
     An invocation has not ended because these payloads have, nobody knows yet how many calls it will have, and its
     start is told by the payload that holds its prompt.
     """
-    kept: list[ToolEvent] = []
+    kept: list[LogEvent] = []
     for event in events:
         if isinstance(event, InvocationEnded):
             if event.reason not in ("end_of_source", "next_prompt"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from producers.lines import ByteSource, Problem
-from streams.events import ToolEvent
+from streams.codec import LogEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class FileCounts:
 class Translation:
     """What came of the files of one lineage."""
 
-    events: tuple[ToolEvent, ...] = ()
+    events: tuple[LogEvent, ...] = ()
     """By invocation, each in event order; the same bytes give the same events."""
     problems: tuple[Problem, ...] = ()
     files: Mapping[str, FileCounts] = field(default_factory=dict)

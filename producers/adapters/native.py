@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from producers.lines import Problem, json_lines
 from producers.translation import Adapter, FileCounts, SourceFile, Translation
 from streams import codec
-from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolEvent, ToolStatus
+from streams.codec import LogEvent
+from streams.events import InvocationEnded, ToolCalled, ToolStatus
 
 NAME = "native"
 
@@ -28,39 +28,36 @@ def lineage(name: str, head: bytes) -> str:
 
 
 def translate(files: Sequence[SourceFile]) -> Translation:
-    """Return the tool events of the files as they are, each once."""
-    events: dict[str, ToolEvent] = {}
+    """Return the events of the files as they are, each once."""
+    events: dict[str, LogEvent] = {}
     problems: list[Problem] = []
     counts: dict[str, FileCounts] = {}
     for file in files:
-        found, bad, skipped = _read(file)
+        found, bad = _read(file)
         fresh = _first_of_each(found, events)
         events |= {event.event_id: event for event in fresh}
         problems += bad
-        counts[file.uri] = _counts(found, fresh, skipped)
+        counts[file.uri] = _counts(found, fresh)
     return Translation(events=tuple(events.values()), problems=tuple(problems), files=counts)
 
 
-def _first_of_each(found: Sequence[ToolEvent], known: Mapping[str, ToolEvent]) -> list[ToolEvent]:
-    fresh: dict[str, ToolEvent] = {}
+def _first_of_each(found: Sequence[LogEvent], known: Mapping[str, LogEvent]) -> list[LogEvent]:
+    fresh: dict[str, LogEvent] = {}
     for event in found:
         if event.event_id not in known:
             fresh.setdefault(event.event_id, event)
     return list(fresh.values())
 
 
-def _read(file: SourceFile) -> tuple[list[ToolEvent], list[Problem], Counter[str]]:
-    events: list[ToolEvent] = []
+def _read(file: SourceFile) -> tuple[list[LogEvent], list[Problem]]:
+    events: list[LogEvent] = []
     problems: list[Problem] = []
-    skipped: Counter[str] = Counter()
     for item in json_lines(file.data, file.uri):
         if isinstance(item, Problem):
             problems.append(item)
             continue
         event = codec.decode_line(item.raw.strip(b"\xef\xbb\xbf\x00\r "))
-        if isinstance(event, ToolCalled | InvocationStarted | InvocationEnded):
-            events.append(event)
-        elif isinstance(event, codec.BadLine):
+        if isinstance(event, codec.BadLine):
             problems.append(
                 Problem(
                     uri=file.uri,
@@ -73,23 +70,22 @@ def _read(file: SourceFile) -> tuple[list[ToolEvent], list[Problem], Counter[str
                 )
             )
         else:
-            skipped[f"no tool event: {type(event).__name__}"] += 1
-    return events, problems, skipped
+            events.append(event)
+    return events, problems
 
 
-def _counts(found: Sequence[ToolEvent], fresh: Sequence[ToolEvent], skipped: Counter[str]) -> FileCounts:
+def _counts(found: Sequence[LogEvent], fresh: Sequence[LogEvent]) -> FileCounts:
     calls = [event for event in fresh if isinstance(event, ToolCalled)]
     outputs = [event.usage.output for event in fresh if isinstance(event, InvocationEnded) and event.usage]
     known = [output for output in outputs if output is not None]
     return FileCounts(
-        records=len(found) + skipped.total(),
+        records=len(found),
         calls=len(calls),
         results=sum(call.result_digest is not None for call in calls),
         errors=sum(call.status is ToolStatus.ERROR for call in calls),
         pending=sum(call.status is ToolStatus.INTERRUPTED for call in calls),
         repeated=len(found) - len(fresh),
         tokens_output=sum(known) if known else None,
-        skipped=dict(skipped),
     )
 
 

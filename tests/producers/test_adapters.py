@@ -19,7 +19,8 @@ from producers.adapters import ADAPTERS, adapter_for
 from producers.redact import MAX_INPUT_BYTES
 from producers.translation import Adapter, SourceFile, Translation
 from streams import codec
-from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolEvent
+from streams.codec import LogEvent
+from streams.events import InvocationEnded, InvocationStarted, ToolCalled
 
 EXAMPLES = Path(__file__).parent.parent / "data" / "adapters"
 WRITTEN = datetime(2026, 2, 28, tzinfo=UTC)
@@ -37,17 +38,18 @@ def _translated(adapter: Adapter) -> Translation:
     return adapter.translate(_files(adapter))
 
 
-def told(events: tuple[ToolEvent, ...]) -> list[dict[str, Any]]:
+def told(events: tuple[LogEvent, ...]) -> list[dict[str, Any]]:
     """What a reader must find, in few words."""
     return [_told(event) for event in events]
 
 
-def _told(event: ToolEvent) -> dict[str, Any]:
+def _told(event: LogEvent) -> dict[str, Any]:
     if isinstance(event, InvocationStarted):
         return {"started": event.prompt, "at": event.occurred_at.isoformat(), "named": list(event.named_targets)}
     if isinstance(event, InvocationEnded):
         output = event.usage.output if event.usage else None
         return {"ended": event.reason, "calls": event.calls, "output_tokens": output}
+    assert isinstance(event, ToolCalled)
     shown = event.recall
     return {
         "call": event.tool,

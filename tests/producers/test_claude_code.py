@@ -9,7 +9,8 @@ import pytest
 
 from producers.adapters import claude_code
 from producers.translation import SourceFile, Translation
-from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolEvent, ToolStatus
+from streams.codec import LogEvent
+from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolStatus
 from streams.recall import ResultStatus
 from tests.producers.claude import READ_OF_A_HIT, SESSION, call, line, prompt, result, transcript
 
@@ -18,11 +19,11 @@ def _translate(*lines: dict[str, object], uri: str = f"{SESSION}.jsonl") -> Tran
     return claude_code.translate([SourceFile(uri, transcript(lines))])
 
 
-def _calls(events: tuple[ToolEvent, ...]) -> list[ToolCalled]:
+def _calls(events: tuple[LogEvent, ...]) -> list[ToolCalled]:
     return [event for event in events if isinstance(event, ToolCalled)]
 
 
-def _ends(events: tuple[ToolEvent, ...]) -> list[InvocationEnded]:
+def _ends(events: tuple[LogEvent, ...]) -> list[InvocationEnded]:
     return [event for event in events if isinstance(event, InvocationEnded)]
 
 

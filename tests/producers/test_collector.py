@@ -19,8 +19,9 @@ from producers.spool import backoff_s
 from producers.store import Spool
 from streams import codec, deadletter
 from streams.clock import FixedClock
+from streams.codec import LogEvent
 from streams.errors import BrokerUnavailable, StorageUnavailable
-from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolEvent, ToolStatus
+from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolStatus
 from streams.testing import LocalLog
 from streams.topics import TOOL_EVENTS
 from tests.producers.test_adapters import EXAMPLES
@@ -45,8 +46,8 @@ def _post(spool: Spool, path: str, body: bytes, clock: FixedClock, **headers: st
     return asyncio.run(send())
 
 
-def _events(log: LocalLog) -> list[ToolEvent]:
-    return [event for record in log.records(TOOL_EVENTS.name) for event in codec.decode(record.value or b"")[0]]  # type: ignore[misc]  # only tool events travel there
+def _events(log: LocalLog) -> list[LogEvent]:
+    return [event for record in log.records(TOOL_EVENTS.name) for event in codec.decode(record.value or b"")[0]]
 
 
 def _spool(tmp_path: Path, **options: Any) -> Spool:

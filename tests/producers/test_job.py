@@ -16,7 +16,7 @@ from producers.store import Ledger
 from streams import codec, deadletter
 from streams.errors import BrokerUnavailable
 from streams.testing import LocalLog
-from streams.topics import TOOL_EVENTS
+from streams.topics import MESSAGES, SIGNALS, TOOL_EVENTS
 from tests.producers.claude import READ_OF_A_HIT, SESSION, call, prompt, result, transcript
 
 
@@ -194,3 +194,28 @@ def test_a_log_of_the_hooks_of_two_sessions_is_two_sessions(tmp_path: Path) -> N
     _import(log, tmp_path, tmp_path)
 
     assert {record.key for record in log.records(TOOL_EVENTS.name)} == {b"s1", b"s2"}
+
+
+def test_messages_and_signals_of_a_native_file_go_to_their_own_topics(tmp_path: Path) -> None:
+    log = LocalLog()
+    base = {
+        "occurred_at": "2026-02-08T02:00:00Z",
+        "agent_id": "a",
+        "runtime": "r",
+        "source": {"adapter": "a"},
+        "invocation_id": "i",
+        "session_id": "s",
+        "root_session_id": "s",
+        "thread_id": "t-1",
+    }
+    rows = [
+        base | {"kind": "MessagePosted", "event_id": "m", "message_id": "1", "author_kind": "operator", "text": "hi"},
+        base | {"kind": "OutcomeSignalled", "event_id": "o", "signal": "ci_passed", "actor": "ci"},
+    ]
+    (tmp_path / "events.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+    report = _import(log, tmp_path, tmp_path)
+
+    assert report.published == 2
+    assert [record.key for record in log.records(MESSAGES.name)] == [b"t-1"]
+    assert [record.key for record in log.records(SIGNALS.name)] == [b"t-1"]
