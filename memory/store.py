@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import apsw
 
+from memory.anchors import anchor_key
 from memory.embed.provider import Embedder, EmbedMode
 from memory.index import store as index
 from memory.index.builder import difference, settle
@@ -18,8 +20,12 @@ from memory.index.client import Database
 from memory.index.job import finished, index_folder
 from memory.index.migrate import migrations
 from memory.index.segment import SEGMENTER_VERSION
-from memory.model import Answer, Document, IndexReport, SearchRequest
+from memory.integrity.store import REPAIRED_BY_INDEXING, CheckReport, Finding, check, lint, repair
+from memory.model import Answer, Document, Edge, IndexReport, SearchRequest
+from memory.search import store as rows
 from memory.search.client import Searcher
+from memory.search.recent import choose_kinds, cutoff
+from memory.search.store import DocRow
 from memory.sources.documents import hashed
 from memory.state.store import StateStore, Withdrawn
 from memory.vectors.store import VectorStore
@@ -27,6 +33,19 @@ from streams.clock import Clock, SystemClock
 from streams.errors import SourceError
 from streams.events import DocumentIndexed
 from streams.recall import AnchorPrior
+
+MANUAL = ""
+"""Owner of the edges that were stated by hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recent:
+    """What changed lately."""
+
+    items: tuple[DocRow, ...]
+    since: datetime
+    dropped: tuple[str, ...] = ()
+    nudge: str | None = None
 
 
 class SearchStore:
@@ -62,6 +81,8 @@ class SearchStore:
             for root in store.state.roots():
                 if Path(root).is_dir():
                     store.index(Path(root), rebuild=not store.index_db.is_new)
+            edges = store.state.manual_edges()
+            store.index_db.write(lambda db: index.add_edges(db, MANUAL, edges))
         return store
 
     def _is_outdated(self) -> bool:
@@ -138,6 +159,61 @@ class SearchStore:
         report = self.index_db.write(change)
         self.state.see(report.added, now)
         return report
+
+    def document(self, anchor: str) -> DocRow | None:
+        """Return the document that an anchor means, in any spelling; null when there is none."""
+        with self.index_db.read() as db:
+            ids = rows.by_keys(db, [anchor_key(anchor)])
+            return rows.documents(db, ids[:1]).get(ids[0]) if ids else None
+
+    def edges(self, anchor: str | None = None) -> list[Edge]:
+        """Return all edges, or those that begin or end at a document; those stated by hand included."""
+        with self.index_db.read() as db:
+            return index.edges_where(db, "1") if anchor is None else index.edges_of(db, anchor)
+
+    def add_edge(self, edge: Edge) -> None:
+        """State an edge by hand; it stays when documents are indexed again."""
+        self.state.add_edge(edge, self.clock.now())
+        self.index_db.write(lambda db: index.add_edges(db, MANUAL, [replace(edge, provenance="manual")]))
+
+    def record_walks(self, walks: Sequence[tuple[Edge, str, datetime]]) -> int:
+        """Remember that edges were walked, each with invocation and instant; edges that nobody states are left out."""
+        known = {(edge.source, edge.relation, edge.target) for edge in self.edges()} if walks else set()
+        kept = [walk for walk in walks if (walk[0].source, walk[0].relation, walk[0].target) in known]
+        return self.state.add_walks(kept)
+
+    def recent(
+        self, since: str, *, scope: str = "all", kinds: Sequence[str] = (), limit: int = 20, now: datetime | None = None
+    ) -> Recent:
+        """Return what changed since then, newest first, by when its content changed.
+
+        Raises:
+            InvalidSinceError: for a `since` that cannot be read.
+        """
+        earliest = cutoff(since, now or self.clock.now())
+        chosen = choose_kinds(scope, kinds)
+        with self.index_db.read() as db:
+            found = rows.recent(db, earliest, None if scope == "all" and not kinds else chosen.kinds, limit)
+        return Recent(items=tuple(found), since=earliest, dropped=chosen.dropped, nudge=chosen.nudge)
+
+    def check(self) -> CheckReport:
+        """Compare the index with itself and its files; see `memory.integrity.store`."""
+        return self.index_db.write(lambda db: check(db, self.index_db.path))
+
+    def lint(self) -> list[Finding]:
+        """Return where documents point to what is not there, or replace each other in a circle."""
+        with self.index_db.read() as db:
+            return lint(db)
+
+    def repair(self, report: CheckReport) -> int:
+        """Put right what a check found: in place where the index knows better, else by reading the files again."""
+        done = self.index_db.write(lambda db: repair(db, report.findings))
+        roots = {finding.detail for finding in report.findings if finding.code in REPAIRED_BY_INDEXING}
+        for root in sorted(roots):
+            if Path(root).is_dir():
+                self.index(Path(root), rebuild=True)
+                done += sum(1 for finding in report.findings if finding.detail == root)
+        return done
 
     def documents(self, report: IndexReport | None = None) -> list[DocumentIndexed]:
         """Return what to publish on `memory.documents.v1`: all documents, or those that a run added or changed."""

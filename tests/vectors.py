@@ -103,10 +103,10 @@ def _same_members(expected: Sequence[Any], actual: Sequence[Any]) -> bool:
 
 
 def _contains(expected: Any, actual: Any) -> bool:
+    if isinstance(expected, list) and not (isinstance(actual, list | tuple) and any(same(expected, a) for a in actual)):
+        return all(_contains(each, actual) for each in expected)
     if isinstance(actual, str):
         return str(expected) in actual
-    if isinstance(expected, list):
-        return all(_contains(each, actual) for each in expected)
     return isinstance(actual, list | tuple | set) and any(same(expected, each) for each in actual)
 
 
@@ -172,7 +172,7 @@ def faults(expected: Mapping[str, Any], actual: Mapping[str, Any], area: str = "
     found: list[str] = []
     for key, value in expected.items():
         if key in actual:
-            as_set = key in SETS and area not in ORDERED_ANCHORS
+            as_set = key in SETS and (key == "set" or area not in ORDERED_ANCHORS)
             holds = same(value, actual[key], as_set=as_set, whole=key in WHOLE)
             got = actual[key]
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import apsw
 
@@ -18,6 +18,7 @@ from memory.model import Document, FileReport, IndexReport
 from memory.sources import collector
 from memory.sources.collector import Found
 from memory.sources.documents import documents, hashed
+from memory.sources.manifests import MANIFESTS, manifest, tier_of
 
 COLLISION = "shares an anchor with another file"
 
@@ -90,12 +91,23 @@ def _read_file(root: Path, file: Found, dates: Mapping[str, datetime], reading: 
         reading.rows[file.path] = (report, "", 0, 0)
         return []
     mtime = datetime.fromtimestamp(file.mtime_ns // 1_000_000_000, UTC)
-    split = documents(file.path, content.text, changed_at=dates.get(file.path, mtime))
+    split = file_documents(file.path, content.text, changed_at=dates.get(file.path, mtime))
     if content.problem is not None:
         split = [hashed(replace(split[0], problems=(*split[0].problems, content.problem))), *split[1:]]
     report = FileReport(path=file.path, outcome="indexed", reason="; ".join(split[0].problems))
     reading.rows[file.path] = (report, content.digest, file.mtime_ns, file.size)
     return split
+
+
+def file_documents(path: str, text: str, *, changed_at: datetime | None = None) -> list[Document]:
+    """Return the documents of one file of a repository: Markdown, or a manifest; each with its tier."""
+    if PurePosixPath(path).name in MANIFESTS:
+        return [hashed(replace(manifest(path, text), updated_at=changed_at))]
+    found = documents(path, text, changed_at=changed_at)
+    tier = tier_of(path)
+    if tier == "authoritative":
+        return found
+    return [hashed(replace(d, tier=tier, kind="lesson" if d.kind == "plan" else d.kind)) for d in found]
 
 
 def _known(db: Database, root: Path) -> dict[str, Known]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -90,6 +91,20 @@ def structured(answer: Answer) -> dict[str, Any]:
             "to_embed": coverage.to_embed,
             "generation": coverage.generation,
         },
+    }
+
+
+def trajectory_item(
+    *, trajectory_id: str, verified: bool, files_read: Sequence[str], files_modified: Sequence[str], title: str = ""
+) -> dict[str, Any]:
+    """Return a trajectory as a listing shows it: what it came to, with counts instead of lists."""
+    return {
+        "id": trajectory_id,
+        "kind": "trajectory",
+        "title": title,
+        "verified": verified,
+        "files_read": len(files_read),
+        "files_modified": len(files_modified),
     }
 
 

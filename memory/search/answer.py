@@ -136,7 +136,25 @@ def _notices(doc: DocRow) -> tuple[str, ...]:
 
 
 def drilldown(doc: DocRow, passage: Passage | None) -> dict[str, Any] | None:
-    """Return the tool call that opens a result where it matched; null when nothing can."""
+    """Return the tool call that opens a result where it matched; null when nothing can.
+
+    `next` names what to open after it: the document that replaced it.
+    """
+    hint = _opening(doc, passage)
+    successor = doc.head or doc.superseded_by
+    if successor is None:
+        return hint
+    return {**(hint or {"tool": "graph_resolve", "params": {"query": doc.anchor}}), "next": [{"open": successor}]}
+
+
+def filter_outcome(answer: Answer) -> str:
+    """Return what a filter on one thread came to: a zero is authoritative only when everything worked."""
+    if answer.hits:
+        return "matched"
+    return "degraded_empty" if answer.degraded else "authoritative_empty"
+
+
+def _opening(doc: DocRow, passage: Passage | None) -> dict[str, Any] | None:
     if passage is not None and passage.message_id and passage.thread_id:
         around = {"threadId": passage.thread_id, "messageId": passage.message_id, "before": 3, "after": 3}
         return {"tool": "get_thread_context", "params": around}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -250,7 +251,10 @@ class Searcher:
                 documents=documents, passages=passages, embedded=0, to_embed=0, generation=generation, indexed_at=at
             )
             self._coverage = held
-        embedded, to_embed = self._vectors.coverage(db) if request.mode != "lexical" else (held.embedded, held.to_embed)
+        embedded, to_embed = held.embedded, held.to_embed
+        if request.mode != "lexical":
+            with contextlib.suppress(apsw.Error, EmbeddingUnavailable):  # the vector leg says what is wrong
+                embedded, to_embed = self._vectors.coverage(db)
         return replace(held, embedded=embedded, to_embed=to_embed, indexed_at=at)
 
 

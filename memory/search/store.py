@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import apsw
@@ -13,7 +14,7 @@ from memory.anchors import anchor_key
 from memory.index.client import rows
 from memory.index.store import PASSAGE_COLUMNS, passage_of
 from memory.model import Passage
-from memory.search.filters import Condition
+from memory.search.filters import Condition, epoch_ms
 from memory.search.query import Query, quote
 from memory.search.relax import Match, all_terms, any_term, ordered
 
@@ -188,14 +189,30 @@ def owners(db: apsw.Connection, ids: Sequence[int]) -> dict[int, int]:
 
 
 def context_of(db: apsw.Connection, doc_id: int, position: int, window: int) -> list[Passage]:
-    """Return up to `window` passages on each side of a position, without the one that stands there."""
+    """Return up to `window` passages on each side of a position, in order, without the one that stands there."""
+    sides = [
+        rows(
+            db,
+            f"SELECT {PASSAGE_COLUMNS} FROM passages AS p WHERE p.doc_id = ? AND p.position {side} ? "
+            f"ORDER BY p.position {order} LIMIT ?",
+            (doc_id, position, window),
+        )
+        for side, order in (("<", "DESC"), (">", "ASC"))
+    ]
+    return [passage_of(row) for row in (*reversed(sides[0]), *sides[1])]
+
+
+def recent(db: apsw.Connection, since: datetime, kinds: Sequence[str] | None, limit: int) -> list[DocRow]:
+    """Return documents whose content changed since then, newest first; `kinds` null means all."""
     found = rows(
         db,
-        f"SELECT {PASSAGE_COLUMNS} FROM passages AS p WHERE p.doc_id = ? AND p.position BETWEEN ? AND ? "
-        "AND p.position <> ? ORDER BY p.position",
-        (doc_id, position - window, position + window, position),
+        "SELECT id FROM docs WHERE updated_ms >= ?1 AND kind <> 'pack-knowledge' "
+        "AND (?2 IS NULL OR kind IN (SELECT value FROM json_each(?2))) ORDER BY updated_ms DESC, anchor LIMIT ?3",
+        (epoch_ms(since), None if kinds is None else json.dumps(list(kinds)), limit),
     )
-    return [passage_of(row) for row in found]
+    ids = [int(row[0]) for row in found]
+    known = documents(db, ids)
+    return [known[key] for key in ids]
 
 
 def known_anchor(db: apsw.Connection, spelling: str) -> str | None:

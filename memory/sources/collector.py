@@ -14,6 +14,7 @@ import pathspec
 
 from memory.model import FileReport
 from memory.sources.kinds import ARCHIVE_FOLDERS, folder_kind
+from memory.sources.manifests import MANIFESTS
 
 SUFFIXES = frozenset({".md", ".markdown", ".mdx"})
 MAX_BYTES = 2 * 1024 * 1024
@@ -92,7 +93,7 @@ def _reason(
         return "ignored by .gitignore"
     if is_folder:
         return "ignored folder" if entry.name in IGNORED_FOLDERS else None
-    if Path(entry.name).suffix.lower() not in SUFFIXES:
+    if Path(entry.name).suffix.lower() not in SUFFIXES and not (entry.name in MANIFESTS and "/" not in path):
         return "not Markdown"
     if ARCHIVE_FOLDERS.intersection(part.lower() for part in path.split("/")[:-1]) and folder_kind(path) is None:
         return "archive"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
@@ -57,6 +58,12 @@ KIND_WORDS: dict[str, str] = {
 }
 """Word in `doc_kind` -> kind; other words are unknown."""
 
+NAMED_FILES = (
+    (re.compile(r"ADR[-_]?\d", re.IGNORECASE), "decision"),
+    (re.compile(r"ARCHITECTURE\b", re.IGNORECASE), "architecture"),
+)
+"""Files whose name says their kind where no folder does."""
+
 RESEARCH_PREFIXES = ("consult-", "research-", "study-")
 
 CONSTITUTIONAL_FILES = frozenset({"lessons-learned.md", "public-lessons.md", "sop.md", "shared-rules.md"})
@@ -69,7 +76,12 @@ ARCHIVE_FOLDERS = frozenset({"archive", "archived"})
 
 def kind_of(path: str, doc_kind: str | None = None, category: str | None = None) -> str:
     """Return a document's kind. `path` is relative to the root: folders above it say nothing."""
-    return kind_word(doc_kind) or kind_word(category, only="research") or folder_kind(path) or "plan"
+    return (
+        kind_word(doc_kind)
+        or kind_word(category, only="research")
+        or folder_kind(path)
+        or next((kind for name, kind in NAMED_FILES if name.match(PurePosixPath(path).name)), "plan")
+    )
 
 
 def kind_word(word: str | None, only: str | None = None) -> str | None:

@@ -12,6 +12,7 @@ import msgspec
 
 from memory.index.client import Database, rows
 from memory.index.migrate import migrations
+from memory.model import Edge
 from memory.search.filters import epoch_ms, from_epoch_ms
 from streams.recall import AnchorPrior
 
@@ -112,6 +113,40 @@ class StateStore:
         for anchor, reason in flagged:
             found[anchor] = (*found.get(anchor, ()), reason)
         return found
+
+    def add_edge(self, edge: Edge, now: datetime) -> None:
+        """Remember an edge that was stated by hand."""
+        values = (edge.source, edge.relation, edge.target, epoch_ms(now))
+        self.db.write(lambda db: db.execute("INSERT OR IGNORE INTO manual_edges VALUES (?, ?, ?, ?)", values).close())
+
+    def manual_edges(self) -> list[Edge]:
+        """Return the edges that were stated by hand."""
+        with self.db.read() as db:
+            found = rows(db, "SELECT source, relation, target FROM manual_edges ORDER BY created_ms, source, target")
+        return [Edge(source=s, relation=r, target=t, provenance="manual") for s, r, t in found]
+
+    def add_walks(self, walks: Sequence[tuple[Edge, str, datetime]]) -> int:
+        """Remember walks of edges, once an invocation, and return how many were new."""
+        walked = [(e.source, e.relation, e.target, invocation, epoch_ms(at)) for e, invocation, at in walks]
+
+        def change(db: apsw.Connection) -> int:
+            before = db.total_changes()
+            db.executemany("INSERT OR IGNORE INTO walks VALUES (?, ?, ?, ?, ?)", walked)
+            return db.total_changes() - before
+
+        return self.db.write(change) if walked else 0
+
+    def walks_since(self, since: datetime) -> dict[tuple[str, str, str], list[datetime]]:
+        """Return when each edge (source, relation, target) was walked since an instant."""
+        with self.db.read() as db:
+            found = rows(
+                db, "SELECT source, relation, target, walked_ms FROM walks WHERE walked_ms >= ?", (epoch_ms(since),)
+            )
+        walked: dict[tuple[str, str, str], list[datetime]] = {}
+        for source, relation, target, ms in found:
+            if (at := from_epoch_ms(ms)) is not None:
+                walked.setdefault((source, relation, target), []).append(at)
+        return walked
 
     def register_root(self, root: str, now: datetime) -> None:
         """Remember a folder, so that a lost index can be made again."""

@@ -116,6 +116,11 @@ class VectorStore:
         self._db.write(lambda db: _forget(db, space))
         return done
 
+    def forget_cache(self) -> None:
+        """Load the vectors from the file again at the next search."""
+        with self._lock:
+            self._cached = None
+
     def close(self) -> None:
         """Free the model."""
         if self._embedder is not None:

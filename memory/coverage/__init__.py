@@ -1,0 +1,1 @@
+"""Coverage search: everything on a question, source by source, with how each row was found."""

@@ -1,0 +1,1 @@
+"""Whether the index says what its files say, and how it is put right."""
