@@ -8,13 +8,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
-from memory.anchors import anchor_of_file, canonical, path_anchor
+from memory.anchors import anchor_key, anchor_of_file, canonical, path_anchor
 from memory.graph.edges import links_in
 from memory.model import STATUSES, Document
 from memory.sources import frontmatter
 from memory.sources.frontmatter import Frontmatter
 from memory.sources.kinds import authority_of, is_archived, kind_of
-from memory.sources.lessons import Lesson, lessons
+from memory.sources.lessons import Lesson, lesson_anchor, lessons
 from memory.sources.markdown import Block, blocks, passages, summary_of
 
 MAX_HEADING_KEYWORD = 80
@@ -33,9 +33,10 @@ def documents(path: str, text: str, *, changed_at: datetime | None = None) -> li
     front = frontmatter.split(text)
     found = blocks(front.body, front.body_line)
     own = _file_document(path, front, found, changed_at)
-    split = [_lesson_document(lesson, own) for lesson in lessons(found)]
+    inner = [lesson for lesson in lessons(found) if anchor_key(lesson.anchor) != anchor_key(own.anchor)]
+    split = [_lesson_document(lesson, own) for lesson in inner]
     if split:
-        inside = {id(block) for lesson in lessons(found) for block in lesson.blocks}
+        inside = {id(block) for lesson in inner for block in lesson.blocks}
         rest = [block for block in found if id(block) not in inside]
         own = replace(own, passages=passages(rest), keywords=_distinct([*own.topics, *_headings(rest)]))
     return [hashed(document) for document in (own, *split)]
@@ -49,9 +50,9 @@ def hashed(document: Document) -> Document:
 
 def _file_document(path: str, front: Frontmatter, found: Sequence[Block], changed_at: datetime | None) -> Document:
     features = tuple(canonical(item) for item in front.list("feature_ids"))
-    anchor, from_file = _anchor(path, front, features)
-    topics = _distinct([*front.list("topics"), *front.list("tags")])
     title = _title(found) or front.text("title") or PurePosixPath(path).stem
+    anchor, from_file = _anchor(path, front, features, title)
+    topics = _distinct([*front.list("topics"), *front.list("tags")])
     others = tuple(item for item in features if item != anchor)
     related = (*front.list("related"), *front.list("related_to"), *front.list("related_features"))
     superseded_by = front.list("superseded_by")
@@ -81,9 +82,12 @@ def _file_document(path: str, front: Frontmatter, found: Sequence[Block], change
     )
 
 
-def _anchor(path: str, front: Frontmatter, features: Sequence[str]) -> tuple[str, str | None]:
-    """Return the anchor, and the id that the file's name gives when it is another one."""
-    named = anchor_of_file(path)
+def _anchor(path: str, front: Frontmatter, features: Sequence[str], title: str) -> tuple[str, str | None]:
+    """Return the anchor, and the id that the file's name gives when it is another one.
+
+    A file whose title is a lesson's is that lesson.
+    """
+    named = anchor_of_file(path) or lesson_anchor(title)
     owns_feature = PurePosixPath(path).parent.name.lower() in _FEATURE_FOLDERS and bool(features)
     stated = (
         front.text("anchor")

@@ -42,6 +42,12 @@ def lessons(found: Sequence[Block]) -> tuple[Lesson, ...]:
     return tuple(result)
 
 
+def lesson_anchor(title: str) -> str | None:
+    """Return the anchor that a lesson's title begins with, or null."""
+    found = _LESSON.match(title)
+    return found["id"] if found is not None else None
+
+
 def _keywords(section: Sequence[Block]) -> tuple[str, ...]:
     for block in section[1:]:
         if (match := _RELATED.search(block.text)) is not None:

@@ -213,3 +213,16 @@ def test_indexed_documents_are_told_to_the_log(store: SearchStore, tmp_path: Pat
     assert set(told) == {"F031", "doc:b"}
     assert (told["F031"].doc_kind, told["F031"].path) == ("feature", "features/a.md")
     assert told["F031"].first_indexed_at == NOW
+
+
+def test_a_file_that_is_one_lesson_is_one_document(store: SearchStore, tmp_path: Path) -> None:
+    folder = a_folder(
+        tmp_path,
+        lessons__stated="---\nanchor: LL-306\n---\n# LL-306: Thumbnails first\n\nShow them early.\n",
+        lessons__untold="# LL-307: Label lids\n\nThey mix up.\n",
+    )
+
+    report = store.index(folder)
+
+    assert report.added == ("LL-306", "LL-307")
+    assert report.collisions == ()
