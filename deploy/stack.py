@@ -42,6 +42,7 @@ class Role:
 CORRELATOR = Role("correlator", "tool events to recall events and trajectories")
 SINK = Role("sink", "topics to Parquet and the catalog")
 APPLIER = Role("applier", "published priors to the search store")
+RANKER = Role("ranker", "searches and consumptions to published priors")
 
 ROLES: tuple[Role, ...] = (CORRELATOR, SINK, APPLIER)
 

@@ -47,7 +47,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """Say it in one line, for a person."""
-        return f"{_moved(self.rank, self.rank_without_prior)}: {_evidence(self.prior, self.protected)}"
+        effect = self.prior.effect if self.prior else 0.0
+        return f"{_moved(self.rank, self.rank_without_prior, effect)}: {_evidence(self.prior, self.protected)}"
 
 
 def evidence(prior: AnchorPrior, estimator: Estimator, effect: float, rule: str) -> PriorEvidence:
@@ -66,10 +67,14 @@ def evidence(prior: AnchorPrior, estimator: Estimator, effect: float, rule: str)
     )
 
 
-def _moved(rank: int, without: int) -> str:
+def _moved(rank: int, without: int, effect: float) -> str:
     if rank == without:
         return f"rank {rank}, the same without consumption"
-    return f"rank {rank}, {'up' if rank < without else 'down'} from {without} by consumption"
+    if rank < without:
+        rose = "by consumption" if effect > 0 else "because others fell"
+        return f"rank {rank}, up from {without} {rose}"
+    fell = "by consumption" if effect < 0 else "because others rose past it"
+    return f"rank {rank}, down from {without} {fell}"
 
 
 _REASONS = {

@@ -58,6 +58,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Consumptions left within 2 s, of those with a known dwell."""
     reformulated: Share = Share(0, 0)
     grep_fallback: Share = Share(0, 0)
+    abandoned: Share = Share(0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,41 @@ class GateReport(msgspec.Struct, frozen=True, kw_only=True):
     """Weeks to go at the present traffic; None where that cannot be said."""
     as_of: datetime
     ranker_id: str = ""
+    on_since: datetime | None = None
+    """Since when the ranker may be on; the sunset counts from here."""
+    alarms: tuple[str, ...] = ()
+    """Friction measures past the bounds of the tracking contract."""
+
+
+class Override(msgspec.Struct, frozen=True, kw_only=True):
+    """Someone's decision to switch on without a passing verdict."""
+
+    why: str
+    at: datetime
+    ranker_id: str
+    verdict: Verdict | None
+    """The verdict at that time; None when none had been reached."""
+
+
+def allowed(
+    asked: Literal["off", "shadow", "on"], ranker_id: str, report: GateReport | None, override: Override | None
+) -> tuple[Literal["off", "shadow", "on"], str]:
+    """Return the mode that a search may use, and why where it is not the one that was asked for.
+
+    `on` needs the ranker's own `ON`, or an override that no later `ROLLBACK` has ended. A fallen ranker stays in
+    shadow until a new verdict or a new override: it does not flutter.
+    """
+    if asked != "on":
+        return asked, ""
+    if report is not None and report.ranker_id == ranker_id and report.verdict is Verdict.ON:
+        return "on", ""
+    known = report if report is not None and report.ranker_id == ranker_id else None
+    if override is not None and override.ranker_id == ranker_id:
+        fallen = known is not None and known.verdict is Verdict.ROLLBACK and known.as_of > override.at
+        if not fallen:
+            return "on", f"overridden: {override.why}"
+    said = f"{known.verdict}: {known.reason}" if known else "no verdict on this ranker yet"
+    return "shadow", f"{said}; `trodden gate` asks for one, `trodden gate --override WHY` goes without"
 
 
 def judge(evidence: Evidence, rules: GateRules = RULES, *, ranker_id: str = "") -> GateReport:
@@ -127,6 +163,15 @@ def judge(evidence: Evidence, rules: GateRules = RULES, *, ranker_id: str = "") 
         weeks=_weeks(evidence, threshold) if verdict is Verdict.INSUFFICIENT_EVIDENCE else None,
         as_of=evidence.now,
         ranker_id=ranker_id,
+        on_since=(evidence.on_since or evidence.now) if verdict is Verdict.ON else evidence.on_since,
+        alarms=tuple(
+            friction_alarms(
+                consumed_mrr=evidence.after.consumed_mrr,
+                baseline_mrr=evidence.before.consumed_mrr,
+                abandon_rate=evidence.after.abandoned.rate,
+                reformulation_rate=evidence.after.reformulated.rate,
+            )
+        ),
     )
 
 

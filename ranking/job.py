@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ranking import calibrated, priors
 from ranking.anchors import AnchorFacts, priors_of
+from ranking.evidence import Search
 from ranking.exposures import Exposures, from_table
 from streams.recall import AnchorPrior
 from warehouse.store import Warehouse
@@ -36,6 +37,11 @@ def read_facts(warehouse: Warehouse, as_of: datetime) -> dict[str, AnchorFacts]:
         )
         for anchor, kind, authority, path, indexed, consumed in rows
     }
+
+
+def read_searches(warehouse: Warehouse, since: datetime, until: datetime) -> list[Search]:
+    """Return the memory searches after `since` up to `until` whose outcome is known and final, by time."""
+    return [Search(**row) for row in warehouse.sql(_query("searches"), {"since": since, "until": until})]
 
 
 def _query(name: str) -> str:

@@ -17,19 +17,19 @@ from deploy.settings import Settings, load
 def command(
     data: Annotated[Path | None, typer.Option(help="Data folder (default: TRODDEN_DATA).")] = None,
 ) -> None:
-    """Run the pipeline of a data folder: broker, correlator, sink, applier. Other commands join it."""
+    """Run the pipeline of a data folder: broker, correlator, sink, applier, ranker. Other commands join it."""
     asyncio.run(_run(load(data=data), Console()))
 
 
 async def _run(settings: Settings, console: Console) -> None:
     from deploy.running import Running, advertised
-    from deploy.stack import Stack
+    from deploy.stack import RANKER, ROLES, Stack
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    async with Stack(settings) as stack:
+    async with Stack(settings, roles=(*ROLES, RANKER)) as stack:
         here = Running(broker=stack.connection.bootstrap, session_seconds=stack.connection.session_timeout_s)
         with advertised(settings.data_dir, here):
             console.print(f"broker   {here.broker}")

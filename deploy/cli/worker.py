@@ -18,6 +18,7 @@ class RoleName(StrEnum):
     CORRELATOR = "correlator"
     SINK = "sink"
     APPLIER = "applier"
+    RANKER = "ranker"
     COLLECTOR = "collector"
 
 

@@ -99,6 +99,12 @@ def test_the_explanation_says_the_rank_without_consumption() -> None:
     )
 
 
+def test_a_result_that_was_passed_is_not_said_to_fall_by_its_own_record() -> None:
+    found = rerank(a_pool(*"ab"), {"a": a_prior("a", 0.05), "b": a_prior("b", 0.3)}, now=NOW, settings=ON, limit=2)
+
+    assert found.explanations["a"].sentence().startswith("rank 2, down from 1 because others rose past it: opened 10")
+
+
 def test_a_ranker_is_named_by_its_weights_not_by_its_mode() -> None:
     assert ranker_id(RerankSettings(mode="on")) == ranker_id(RerankSettings(mode="shadow"))
     assert ranker_id(RerankSettings(beta=2.0)) != ranker_id(RerankSettings())

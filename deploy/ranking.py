@@ -1,0 +1,31 @@
+"""How searches of a data folder may rank: the settings, held to what the gate has said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from deploy.settings import Settings
+from ranking.gate import allowed
+from ranking.rerank import RerankSettings, ranker_id
+from ranking.store import GateRecord
+
+
+@dataclass(frozen=True, slots=True)
+class RankingMode:
+    """The mode to search in; `note` says why it is not the one that the settings ask for, or that it is overridden."""
+
+    mode: Literal["off", "shadow", "on"]
+    note: str
+
+
+def weights(settings: Settings) -> RerankSettings:
+    """Return the reranker's weights and bounds under the settings."""
+    return RerankSettings(mode=settings.rerank, estimator=settings.estimator)
+
+
+def ranking_mode(settings: Settings) -> RankingMode:
+    """Return the mode that searches use: `on` only with the gate's verdict or a recorded override."""
+    record = GateRecord(settings.ranking_dir)
+    mode, note = allowed(settings.rerank, ranker_id(weights(settings)), record.report(), record.override())
+    return RankingMode(mode, note)

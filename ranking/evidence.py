@@ -1,0 +1,139 @@
+"""Logged searches to what the gate looks at: votes, coins, the self-test, and figures before and since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ranking.counterfactual import LoggedSearch
+from ranking.gate import Evidence, Figures
+from ranking.interleave import Tally, Team, credited, seeded_coin, tally, team_draft
+from ranking.propensity import Shown
+from ranking.sequential import Share
+
+SHORT_DWELL_MS = 2000
+"""Under it a consumption is a glance (F200, gate condition 2)."""
+
+SINCE_MODES = frozenset({"interleave", "on"})
+"""Regimes in which the reranked order was shown, alone or in a draft."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """One memory search with a known outcome, by `ranking/sql/searches.sql`."""
+
+    recall_id: str
+    invocation_id: str
+    occurred_at: datetime
+    query: str
+    ranker_id: str
+    ranker_mode: str
+    shown: Sequence[str]
+    teams: Sequence[str | None]
+    propensities: Sequence[float | None]
+    base_order: Sequence[str]
+    reranked_order: Sequence[str]
+    consumed: Sequence[str]
+    ranks: Sequence[int | None]
+    credits: Sequence[float]
+    dwells: Sequence[int | None]
+    reformulated: bool
+    fell_back_to_grep: bool
+    abandoned: bool
+
+    def logged(self) -> LoggedSearch:
+        """Return what a replay needs; consumptions outside the list count against its coverage."""
+        known = {a: p for a, p in zip(self.shown, self.propensities, strict=True) if p is not None}
+        return LoggedSearch(
+            invocation=self.invocation_id,
+            shown=self.shown,
+            consumed=dict(zip(self.consumed, self.credits, strict=True)),
+            propensities=known,
+        )
+
+
+def gather(
+    searches: Sequence[Search],
+    *,
+    ranker_id: str,
+    now: datetime,
+    fixtures_failed: tuple[str, ...] = (),
+    on_since: datetime | None = None,
+) -> Evidence:
+    """Return the evidence on one ranker; searches of other rankers, shown to agents, count for nobody."""
+    since = [s for s in searches if s.ranker_mode in SINCE_MODES and s.ranker_id == ranker_id]
+    before = [s for s in searches if s.ranker_mode not in SINCE_MODES]
+    drafted = [s for s in since if s.ranker_mode == "interleave"]
+    return Evidence(
+        votes=votes(drafted),
+        first_team=Share(sum(s.teams[0] == "a" for s in drafted if s.teams), sum(bool(s.teams) for s in drafted)),
+        self_test=self_test(before),
+        before=figures(before),
+        after=figures(since),
+        fixtures_failed=fixtures_failed,
+        since=min((s.occurred_at for s in drafted), default=None),
+        on_since=on_since,
+        now=now,
+    )
+
+
+def votes(searches: Iterable[Search]) -> Tally:
+    """Return the votes of interleaved searches, one an invocation."""
+    return tally(
+        [
+            (
+                s.invocation_id,
+                credited(list(zip(s.shown, s.teams, strict=True)), s.base_order, s.reranked_order, set(s.consumed)),
+            )
+            for s in searches
+        ]
+    )
+
+
+def self_test(searches: Iterable[Search]) -> Tally:
+    """Return the votes between the shown order and itself: two equal orders draft the list that was shown, so every
+    logged search is a trial of the coins and the credit, and neither team may win.
+    """  # noqa: D205  # one sentence
+    found: list[tuple[str, Team | None]] = []
+    for search in searches:
+        slots = team_draft(search.shown, search.shown, limit=len(search.shown), coin=seeded_coin(search.recall_id))
+        opened = set(search.consumed)
+        score = sum((1 if slot.team == "b" else -1) for slot in slots if slot.anchor in opened)
+        found.append((search.invocation_id, None if score == 0 else "b" if score > 0 else "a"))
+    return tally(found)
+
+
+def figures(searches: Sequence[Search]) -> Figures:
+    """Return how these searches fared: ConsumedMRR over all with a known outcome, and the friction rates."""
+    if not searches:
+        return Figures()
+    dwells = [dwell for search in searches for dwell in search.dwells if dwell is not None]
+    answered = [search for search in searches if search.shown]
+    return Figures(
+        consumed_mrr=sum(_reciprocal(search) for search in searches) / len(searches),
+        searches=len(searches),
+        short_dwell=Share(sum(dwell < SHORT_DWELL_MS for dwell in dwells), len(dwells)),
+        reformulated=Share(sum(search.reformulated for search in searches), len(searches)),
+        grep_fallback=Share(sum(search.fell_back_to_grep for search in answered), len(answered)),
+        abandoned=Share(sum(search.abandoned for search in searches), len(searches)),
+    )
+
+
+def randomised(searches: Iterable[Search]) -> list[Shown]:
+    """Return the exposures from which examination chances can be learned: same query, same document, other ranks."""
+    return [
+        Shown(
+            pair=f"{search.query}\x00{anchor}",
+            rank=rank,
+            consumed=dict(zip(search.consumed, search.credits, strict=True)).get(anchor, 0.0),
+        )
+        for search in searches
+        if search.ranker_mode == "interleave"
+        for rank, anchor in enumerate(search.shown, start=1)
+    ]
+
+
+def _reciprocal(search: Search) -> float:
+    ranks = [rank for rank in search.ranks if rank is not None]
+    return 1.0 / min(ranks) if ranks else 0.0
