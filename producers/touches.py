@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from producers import memory_servers
@@ -16,31 +17,14 @@ from streams.events import Touch
 
 _PATH_KEYS = ("file_path", "filePath", "notebook_path", "path", "absolute_path")
 
-_WRITES = {"Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "Write": "write"}
-
 _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
-_PATCH_OPS = {"Add": "write", "Update": "edit", "Delete": "delete"}
 
 
 def touched(tool: str, seen: Observed) -> tuple[Touch, ...]:
     """Return what a successful call opened or changed, paths made absolute by its working directory."""
-    if tool == "Read":
-        return _read(seen)
-    if tool in _WRITES:
-        path = _path(seen.input)
-        return (
-            (Touch(op="edit" if _WRITES[tool] == "edit" else "write", path=absolute(path, seen.cwd)),) if path else ()
-        )
-    if tool == "LS":
-        path = _path(seen.input)
-        return (Touch(op="list", path=absolute(path, seen.cwd)),) if path else ()
-    if tool == "WebFetch":
-        url = seen.input.get("url")
-        return (Touch(op="fetch", path=redact_text(url)),) if isinstance(url, str) and url else ()
-    if tool == "ApplyPatch":
-        return patched(_patch_text(seen.input), seen.cwd)
-    if tool == "memory_citation":
-        return tuple(_cited(entry, seen.cwd) for entry in seen.input.get("entries", ()) if entry.get("path"))
+    own = TOUCHING.get(tool)
+    if own is not None:
+        return own(seen)
     return tuple(Touch(op="fetch", path=item) for item in memory_servers.opened_ids(seen.name, seen.input))
 
 
@@ -94,6 +78,34 @@ def _read(seen: Observed) -> tuple[Touch, ...]:
     )
 
 
+def _edit(seen: Observed) -> tuple[Touch, ...]:
+    path = _path(seen.input)
+    return (Touch(op="edit", path=absolute(path, seen.cwd)),) if path else ()
+
+
+def _write(seen: Observed) -> tuple[Touch, ...]:
+    path = _path(seen.input)
+    return (Touch(op="write", path=absolute(path, seen.cwd)),) if path else ()
+
+
+def _list(seen: Observed) -> tuple[Touch, ...]:
+    path = _path(seen.input)
+    return (Touch(op="list", path=absolute(path, seen.cwd)),) if path else ()
+
+
+def _fetch(seen: Observed) -> tuple[Touch, ...]:
+    url = seen.input.get("url")
+    return (Touch(op="fetch", path=redact_text(url)),) if isinstance(url, str) and url else ()
+
+
+def _patch(seen: Observed) -> tuple[Touch, ...]:
+    return patched(_patch_text(seen.input), seen.cwd)
+
+
+def _cite(seen: Observed) -> tuple[Touch, ...]:
+    return tuple(_cited(entry, seen.cwd) for entry in seen.input.get("entries", ()) if entry.get("path"))
+
+
 def _cited(entry: dict[str, Any], cwd: str) -> Touch:
     start, end = _int(entry.get("line_start")), _int(entry.get("line_end"))
     return Touch(op="read", path=absolute(str(entry["path"]), cwd), start_line=start, end_line=end)
@@ -117,3 +129,17 @@ def _patch_text(record: dict[str, Any]) -> str:
 
 def _int(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+TOUCHING: Mapping[str, Callable[[Observed], tuple[Touch, ...]]] = {
+    "Read": _read,
+    "Edit": _edit,
+    "MultiEdit": _edit,
+    "NotebookEdit": _edit,
+    "Write": _write,
+    "LS": _list,
+    "WebFetch": _fetch,
+    "ApplyPatch": _patch,
+    "memory_citation": _cite,
+}
+"""Canonical tool -> what its input says that it touched."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from producers.observed import Observed
 from producers.records import mapping, sequence, text, whole
-from producers.touches import absolute, patched
+from producers.touches import absolute
 from streams.events import ToolStatus, Touch, Usage
 
 _HEADER = re.compile(
@@ -175,11 +175,6 @@ def _changed(path: str, change: Any, cwd: str) -> list[Touch]:
     op: Any = {"add": "write", "update": "edit", "delete": "delete"}.get(kind, "edit")
     touches = [Touch(op=op, path=absolute(path, cwd))]
     return [*touches, Touch(op="write", path=absolute(moved, cwd))] if moved else touches
-
-
-def patch_touches(seen: Observed) -> tuple[Touch, ...]:
-    """Return the files that a patch's own text names."""
-    return patched(text(seen.input.get("input")) or text(seen.input.get("command")), seen.cwd)
 
 
 def web(action: dict[str, Any]) -> tuple[str, dict[str, Any]]:

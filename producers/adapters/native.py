@@ -14,7 +14,6 @@ from streams.events import InvocationEnded, ToolCalled, ToolStatus
 NAME = "native"
 
 _KIND = re.compile(rb'"kind"\s*:\s*"(?:ToolCalled|InvocationStarted|InvocationEnded|MessagePosted|OutcomeSignalled)"')
-_ROOT = re.compile(rb'"root_session_id"\s*:\s*"([^"]+)"')
 
 
 def recognises(name: str, head: bytes) -> bool:

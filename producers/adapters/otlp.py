@@ -19,7 +19,6 @@ from producers.lines import Problem
 from producers.observed import Observed
 from producers.otlp import Span, spans, structured, unflatten
 from producers.records import mapping, records, text, whole
-from producers.tools import split_mcp
 from producers.translation import Adapter, SourceFile, Translation
 from producers.turns import Home, Tally, Turn, turn_events
 from streams.events import ToolEvent, ToolStatus
@@ -191,8 +190,6 @@ def _genai(span: Span, number: int) -> Observed:
         documents = next((structured(found[key]) for key in _DOCUMENTS if found.get(key)), result)
         seen.input = seen.input or {"query": query}
         seen.recall = _shown(documents, query)
-    elif split_mcp(name) is None and found.get("mcp.method.name"):
-        seen.input = seen.input or {}
     return seen
 
 
