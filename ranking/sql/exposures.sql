@@ -2,6 +2,8 @@
 -- grain: one row an anchor and invocation of the $days before $asof: repeated searches of one turn show a document once
 -- units: rank 1-based, the best it was shown at; credit in [0, 1]; age_days before $asof;
 --   lists and list_credit count every list of the last $window days that showed it, as the specification does
+--   The search server's own account (runtime mcp) is left out: the agent's runtime tells of the same search again, and
+--   only there do its later readings follow
 -- source: recall_candidate
 WITH lists AS (
     SELECT
@@ -21,6 +23,7 @@ WITH lists AS (
         AND ($asof::TIMESTAMPTZ AT TIME ZONE 'UTC')::DATE
         AND occurred_at BETWEEN $asof::TIMESTAMPTZ - to_days($days::INT) AND $asof::TIMESTAMPTZ
         AND surface = 'memory'
+        AND runtime <> 'mcp'
         AND result_status = 'counted'
     GROUP BY invocation_id, recall_id, anchor
 )

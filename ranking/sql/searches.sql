@@ -1,6 +1,7 @@
 -- name: searches
 -- grain: one row a memory search with a known outcome of the window, newest revision, by time
 -- units: ranks 1-based as shown; credit in (0, 1]; dwell_ms milliseconds; propensity in (0, 1]
+--   The search server's own account (runtime mcp) is left out: no reading follows it
 -- source: recall_events
 SELECT
     recall_id,
@@ -27,6 +28,7 @@ WHERE
     AND occurred_at > $since::TIMESTAMPTZ
     AND occurred_at <= $until::TIMESTAMPTZ
     AND surface = 'memory'
+    AND runtime <> 'mcp'
     AND result_status IN ('counted', 'no_results')
     AND phase = 'final'
 ORDER BY occurred_at, recall_id

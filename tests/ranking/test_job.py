@@ -89,6 +89,15 @@ def test_a_shared_reading_counts_its_part(tmp_path: Path) -> None:
     assert found["a"].consumptions == 3.0
 
 
+def test_the_search_servers_own_account_of_a_search_is_no_second_exposure(tmp_path: Path) -> None:
+    events = searches("ab", "a", 6, prefix="s")
+    told_twice = [*events, *(msgspec.structs.replace(e, recall_id=f"m{e.recall_id}", runtime="mcp") for e in events)]
+
+    found = {prior.anchor: prior for prior in compute_priors(a_warehouse(tmp_path, told_twice), AS_OF)}
+
+    assert found["a"].exposures == 6
+
+
 def test_an_empty_warehouse_has_no_priors(tmp_path: Path) -> None:
     assert compute_priors(a_warehouse(tmp_path, []), AS_OF) == []
 
