@@ -189,7 +189,7 @@ class _Import:
         self._news.fresh |= plan.fresh | dead.keys()
         for event in plan.events:
             if isinstance(event, ToolCalled):
-                owner = lineage.Owner(event.invocation_id, event.root_session_id)
+                owner = lineage.Owner(event.invocation_id, event.session_id, event.root_session_id)
                 self._news.owners.setdefault(lineage.call_key(event), owner)
         prints = {item.uri: item.fingerprint for item in group}
         self._news.files += [(report.path, prints[report.path], report) for report in reports]

@@ -13,7 +13,7 @@ import msgspec
 
 from producers import identity
 from streams.codec import LogEvent
-from streams.events import InvocationEnded, InvocationId, SessionId, ToolCalled
+from streams.events import InvocationEnded, InvocationId, InvocationStarted, SessionId, ToolCalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Owner:
     """Where a call was first seen."""
 
     invocation_id: str
+    session_id: str
     root_session_id: str
 
 
@@ -51,26 +52,42 @@ def plan(events: Sequence[LogEvent], *, published: frozenset[str], owners: Mappi
         owners: Call key -> owner, of those calls that stand on the log already.
     """
     root = _root(events, owners)
+    copies = {event.event_id for event in events if isinstance(event, ToolCalled) and _is_copy(event, owners)}
     kept: list[LogEvent] = []
     fresh: set[str] = set()
-    repeated = 0
     for own in _by_invocation(events).values():
-        calls = [event for event in own if isinstance(event, ToolCalled)]
-        copied = {event.event_id for event in calls if _is_copy(event, owners)}
-        repeated += len(copied)
-        if calls and len(copied) == len(calls):
-            continue
-        rest = [_settled(event, root, len(copied)) for event in own if event.event_id not in copied]
+        rest = [event for event in own if event.event_id not in copies]
+        inherited = len(rest) < len(own)
+        if inherited or (copies and _begun_elsewhere(own, published, owners)):
+            rest = _continued(rest, published)
         new = {event.event_id for event in rest} - published
         if new:
-            kept += rest
+            kept += [_rooted(event, root) for event in rest]
             fresh |= new
-    return Plan(tuple(kept), frozenset(fresh), repeated)
+    return Plan(tuple(kept), frozenset(fresh), len(copies))
 
 
 def _is_copy(event: ToolCalled, owners: Mapping[str, Owner]) -> bool:
     owner = owners.get(call_key(event))
-    return owner is not None and owner.invocation_id != event.invocation_id
+    return owner is not None and not _owns(owner, event)
+
+
+def _owns(owner: Owner, event: ToolCalled) -> bool:
+    return (owner.invocation_id, owner.session_id) == (event.invocation_id, event.session_id)
+
+
+def _begun_elsewhere(own: Sequence[LogEvent], published: frozenset[str], owners: Mapping[str, Owner]) -> bool:
+    """Its start stands on the log, and none of its calls is this session's: a prompt that was copied."""
+    if any(isinstance(event, ToolCalled) and call_key(event) in owners for event in own):
+        return False
+    return any(isinstance(event, InvocationStarted) and event.event_id in published for event in own)
+
+
+def _continued(rest: Sequence[LogEvent], published: frozenset[str]) -> list[LogEvent]:
+    """What a copy adds to an invocation that began elsewhere: its own calls, and an end only after such a call."""
+    calls = [event for event in rest if isinstance(event, ToolCalled) and event.event_id not in published]
+    ends = [event for event in rest if isinstance(event, InvocationEnded)]
+    return [*calls, *(msgspec.structs.replace(event, calls=None) for event in ends)] if calls else []
 
 
 def _root(events: Sequence[LogEvent], owners: Mapping[str, Owner]) -> str | None:
@@ -82,10 +99,7 @@ def _root(events: Sequence[LogEvent], owners: Mapping[str, Owner]) -> str | None
     return None
 
 
-def _settled(event: LogEvent, root: str | None, copied: int) -> LogEvent:
-    """The event with its lineage's root, and an end that counts only the calls that were not copied."""
-    if isinstance(event, InvocationEnded) and event.calls is not None and copied:
-        event = msgspec.structs.replace(event, calls=event.calls - copied)
+def _rooted(event: LogEvent, root: str | None) -> LogEvent:
     if root is None or event.root_session_id == root:
         return event
     return msgspec.structs.replace(event, root_session_id=SessionId(root))

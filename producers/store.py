@@ -17,8 +17,8 @@ from streams.errors import StorageUnavailable
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS published (event_id TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS calls (
-    call_key TEXT PRIMARY KEY, invocation_id TEXT NOT NULL, root_session_id TEXT NOT NULL
+CREATE TABLE IF NOT EXISTS call_owners (
+    call_key TEXT PRIMARY KEY, invocation_id TEXT NOT NULL, session_id TEXT NOT NULL, root_session_id TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS files (uri TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, report BLOB NOT NULL) WITHOUT ROWID;
 """
@@ -58,11 +58,11 @@ class Ledger:
     def owners(self, call_keys: Iterable[str]) -> dict[str, Owner]:
         """Return who owns those of the calls that stand on the log."""
         rows = self._db.execute(
-            "SELECT call_key, invocation_id, root_session_id FROM calls"
+            "SELECT call_key, invocation_id, session_id, root_session_id FROM call_owners"
             " WHERE call_key IN (SELECT value FROM json_each(?))",
             (msgspec.json.encode(list(call_keys)).decode(),),
         )
-        return {str(key): Owner(str(invocation), str(root)) for key, invocation, root in rows}
+        return {str(key): Owner(str(invocation), str(session), str(root)) for key, invocation, session, root in rows}
 
     def reports(self, files: Sequence[tuple[str, str]]) -> list[FileReport] | None:
         """Return what was told of these (file, fingerprint) pairs, or null when one of them is new or has changed."""
@@ -94,8 +94,8 @@ class Ledger:
                     "INSERT INTO published VALUES (?) ON CONFLICT DO NOTHING", ((event_id,) for event_id in event_ids)
                 )
                 self._db.executemany(
-                    "INSERT INTO calls VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                    ((key, owner.invocation_id, owner.root_session_id) for key, owner in owners.items()),
+                    "INSERT INTO call_owners VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                    ((key, own.invocation_id, own.session_id, own.root_session_id) for key, own in owners.items()),
                 )
                 self._db.executemany(
                     "INSERT INTO files VALUES (?, ?, ?) ON CONFLICT (uri)"

@@ -76,6 +76,26 @@ def test_history_that_a_fork_copied_is_counted_once_and_joins_its_root(tmp_path:
     assert {record.key for record in log.records(TOOL_EVENTS.name)} == {SESSION.encode()}
 
 
+def test_a_fork_that_went_on_sends_its_own_turn_whole(tmp_path: Path) -> None:
+    log, fork = LocalLog(), "99999999-2222-4333-8444-555555555555"
+    (tmp_path / f"{SESSION}.jsonl").write_bytes(transcript(READ_OF_A_HIT))
+    copied = [item | {"sessionId": fork} for item in READ_OF_A_HIT]
+    own = [
+        prompt("go on", uuid="p9", sessionId=fork, at="11:00:00"),
+        call("toolu_09", "Bash", {"command": "ls"}, sessionId=fork, at="11:00:01"),
+        result("toolu_09", sessionId=fork, at="11:00:02"),
+    ]
+    more = [call("toolu_10", "Bash", {"command": "pwd"}, sessionId=fork, at="11:00:03")]
+    (tmp_path / f"{fork}.jsonl").write_bytes(transcript([*copied, *own]))
+    first = _import(log, tmp_path, tmp_path)
+    (tmp_path / f"{fork}.jsonl").write_bytes(transcript([*copied, *own, *more]))
+
+    second = _import(log, tmp_path, tmp_path)
+
+    assert (first.published, first.republished) == (4 + 3, 0)
+    assert (second.published, second.republished) == (2, 2)
+
+
 def test_a_broken_line_goes_to_the_dead_letters_once_and_the_rest_is_read(tmp_path: Path) -> None:
     log, file = LocalLog(), tmp_path / f"{SESSION}.jsonl"
     file.write_bytes(transcript(READ_OF_A_HIT[:1]) + b"{broken\n" + transcript(READ_OF_A_HIT[1:]))
