@@ -26,7 +26,7 @@ up: setup ## start broker, workers and Hub on this machine; Ctrl-C stops them
 	@$(BIN)/trodden up
 
 test: setup ## install what tests need and run them all
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: setup ## formatting, lint rules, types, layers
 	@$(BIN)/ruff format --check .
