@@ -89,7 +89,7 @@ def _recall(
     if search.closed_after is None:
         inside = fold.count - search.index - 1
         if closure is None:
-            revision = 2 * (fold.events + len(book.starts))
+            revision = 2 * (fold.events + len(book.starts) + len(book.ends))
             return recall_event(search, revision=revision, closed_by=None, calls_in_window=inside, policy=policy)
         revision = 2 * len(book.arrivals) + 1
         return recall_event(search, revision=revision, closed_by=closure, calls_in_window=inside, policy=policy)
@@ -106,9 +106,18 @@ def _recall(
     return msgspec.structs.replace(search.concluded, revision=2 * len(book.arrivals) + 1)
 
 
-def changed_since(previous: Decisions | None, decisions: Decisions) -> Decisions:
-    """Return only what a reader of the previous decisions does not know: other content, or a final revision."""
-    known = {} if previous is None else {recall.recall_id: recall for recall in previous.recalls}
-    recalls = tuple(recall for recall in decisions.recalls if known.get(recall.recall_id) != recall)
-    same = previous is not None and previous.trajectory == decisions.trajectory
-    return Decisions(recalls, None if same else decisions.trajectory, decisions.closed)
+def is_news(sent: RecallEvent | None, recall: RecallEvent) -> bool:
+    """Whether a reader who was sent the one learns something from the other.
+
+    A final revision always is news, an earlier one when more than counters moved. A lower revision never is: an
+    invocation that was closed and goes on begins below its closing revisions and is heard of again once it rises.
+    """
+    if sent is None or recall.revision < sent.revision:
+        return sent is None
+    if recall.phase == "final":
+        return sent.revision != recall.revision
+    return _without_counters(sent) != _without_counters(recall)
+
+
+def _without_counters(recall: RecallEvent) -> RecallEvent:
+    return msgspec.structs.replace(recall, revision=0, phase="open", calls_in_window=0)

@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from correlator.decide import END_OF_TIME, decide
+from correlator.decide import END_OF_TIME, decide, is_news
 from correlator.invocation import Invocation, evolve
 from correlator.window import DEFAULT_POLICY, CorrelatorPolicy
 from streams.events import ToolEvent
@@ -262,19 +262,8 @@ class PartitionCore:
         now = END_OF_TIME if self._is_idle(held) else held.last_event
         decisions = decide(held.state, now, policy=self._policy)
         held.closed = decisions.closed
-        news = [recall for recall in decisions.recalls if _is_news(held.sent.get(recall.recall_id), recall)]
+        news = [recall for recall in decisions.recalls if is_news(held.sent.get(recall.recall_id), recall)]
         held.sent |= {recall.recall_id: recall for recall in news}
         recalls += news
         if decisions.trajectory is not None and (held.closed or news):
             trajectories.append(decisions.trajectory)
-
-
-def _is_news(sent: RecallEvent | None, recall: RecallEvent) -> bool:
-    """Tell whether a reader learns something: a final revision always, an earlier one when more than counters moved."""
-    if sent is None or recall.phase == "final":
-        return sent is None or sent.revision != recall.revision
-    return _without_counters(sent) != _without_counters(recall)
-
-
-def _without_counters(recall: RecallEvent) -> RecallEvent:
-    return msgspec.structs.replace(recall, revision=0, phase="open", calls_in_window=0)

@@ -23,6 +23,10 @@ def trajectory_of(
     book: Book, recalls: Sequence[RecallEvent], events: int, closed_by: ClosedBy | None
 ) -> TaskTrajectory | None:
     """Return the trajectory of the invocation's main agent and its subagents; null when they searched nothing."""
+    if not recalls:
+        return None
+    if not recalls:
+        return None
     main = _main_agent(book)
     own = [recall for recall in recalls if _is_under(recall.agent_id, main)]
     if not own:
@@ -72,7 +76,9 @@ def _main_agent(book: Book) -> str:
     if book.starts:
         return book.starts[0].agent_id
     first = min((lane for lane in book.lanes.values() if lane.keys), key=lambda lane: lane.keys[0])
-    above = [agent for agent in book.lanes if first.agent_id.startswith(f"{agent}/")]
+    above = [
+        lane.agent_id for lane in book.lanes.values() if lane.keys and first.agent_id.startswith(f"{lane.agent_id}/")
+    ]
     return min(above, key=len, default=first.agent_id)
 
 
