@@ -44,7 +44,13 @@ SINK = Role("sink", "topics to Parquet and the catalog")
 APPLIER = Role("applier", "published priors to the search store")
 RANKER = Role("ranker", "searches and consumptions to published priors")
 
+COLLECTOR = Role("collector", "hooks, traces and events over HTTP to the log")
+
 ROLES: tuple[Role, ...] = (CORRELATOR, SINK, APPLIER)
+"""What turns events into figures and figures into ranks."""
+
+SERVING: tuple[Role, ...] = (*ROLES, RANKER, COLLECTOR)
+"""What `trodden up` runs: it also takes events in, and publishes priors by the clock."""
 
 
 class RoleFailed(TerminalError):

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from deploy.cli.measures import as_table
 from deploy.cli.show import Watching
+from deploy.demo import plan
 from deploy.settings import load
 from streams.clock import SystemClock
 
@@ -58,8 +59,9 @@ def show(summary: Summary, console: Console) -> None:
     console.print()
     console.print(f"[bold]The search “{summary.query}”, before and after learning from consumption[/]")
     console.print(_orders(summary.after))
-    for place in sorted(summary.after, key=lambda place: -abs(place.rank - place.rank_before))[:3]:
-        console.print(f"  [bold]{place.anchor}[/] {place.reason}", highlight=False)
+    for place in summary.after:
+        if place.anchor in (plan.RISES, plan.SINKS):
+            console.print(f"  [bold]{place.anchor}[/] {place.reason}", highlight=False)
     console.print()
     console.print(f"Everything lies in [bold]{summary.folder}[/]; open catalog.duckdb read-only with DuckDB.")
 

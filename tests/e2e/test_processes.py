@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.stack import SERVING
+
 pytestmark = pytest.mark.broker
 
 
@@ -23,6 +25,7 @@ def pipeline(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        env={**os.environ, "TRODDEN_COLLECTOR_PORT": "0"},
     )
     assert process.stdout is not None
     for line in process.stdout:
@@ -62,7 +65,7 @@ def test_ctrl_c_stops_broker_and_workers(pipeline: subprocess.Popen[str]) -> Non
     os.kill(pipeline.pid, signal.SIGINT)
     output, _ = pipeline.communicate(timeout=30)
 
-    assert len(children) == 4, "a broker and three workers"
+    assert len(children) == 1 + len(SERVING), "a broker and its workers"
     assert pipeline.returncode == 0, output
     assert wait_until_gone(children) == set()
 
@@ -74,5 +77,5 @@ def test_a_killed_command_takes_its_processes_with_it(pipeline: subprocess.Popen
     os.kill(pipeline.pid, signal.SIGKILL)
     pipeline.communicate(timeout=30)
 
-    assert len(children) == 4
+    assert len(children) == 1 + len(SERVING)
     assert wait_until_gone(children) == set()
