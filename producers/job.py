@@ -5,40 +5,25 @@ It may be stopped anywhere: what the broker has acknowledged stands in the ledge
 
 from __future__ import annotations
 
-import mmap
-import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from producers import lineage
-from producers.adapters import adapter_for
 from producers.client import Publisher
+from producers.files.store import Found, found_in, lineages, read
 from producers.identity import event_id
-from producers.lines import ByteSource, Problem, as_utf8
+from producers.lines import Problem
 from producers.report import FileReport, ImportReport, file_reports
 from producers.store import Ledger
-from producers.translation import Adapter, SourceFile
 from streams.codec import LogEvent
 from streams.events import ToolCalled
-
-HEAD_BYTES = 64 * 1024
-"""What is read of a file to know its kind, its session and when it begins."""
-
-MAPPED_BYTES = 8 * 1024 * 1024
-"""Larger files are mapped instead of read."""
 
 BATCH_EVENTS = 4_000
 """Events that are published together."""
 
 LANDING_EVENTS = 40_000
 """Events that are published before the ledger waits for them to land: what a killed import does once more."""
-
-SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".traj"})
-"""Files of a folder that are looked at; a file named outright is looked at whatever its name."""
-
-_TIMESTAMP = re.compile(rb'"(?:timestamp|occurred_at)"\s*:\s*"([0-9T:.+Z-]+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +34,6 @@ class Progress:
     files: int
     events: int
     published: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    path: Path
-    uri: str
-    adapter: Adapter
-    lineage: str
-    begins: bytes
-    modified_at: datetime
-    fingerprint: str
 
 
 @dataclass(slots=True)
@@ -103,7 +77,7 @@ async def import_paths(
         BrokerUnavailable: when the broker is away; what it had acknowledged is recorded, run again for the rest.
     """
     unread: dict[str, str] = {}
-    groups = _lineages(_found(paths, unread))
+    groups = lineages(found_in(paths, unread))
     run = _Import(publisher, ledger, again=again, landed=landed, batch_events=batch_events)
     total, done = sum(len(group) for group in groups), 0
     for group in groups:
@@ -141,14 +115,14 @@ class _Import:
         self.reports: list[FileReport] = []
         self.events = self.published = self.republished = self.dead_lettered = 0
 
-    async def add(self, group: Sequence[_Found], unread: dict[str, str]) -> None:
+    async def add(self, group: Sequence[Found], unread: dict[str, str]) -> None:
         """Take in the files of one lineage."""
         known = None if self._again else self._ledger.reports([(item.uri, item.fingerprint) for item in group])
         if known is not None:
             self.reports += [replace(report, published=0, dead_lettered=0) for report in known]
             self.events += sum(report.events for report in known)
             return
-        sources = [source for item in group if (source := _read(item, unread)) is not None]
+        sources = [source for item in group if (source := read(item, unread)) is not None]
         if not sources:
             return
         adapter = group[0].adapter
@@ -178,7 +152,7 @@ class _Import:
 
     def _hold(
         self,
-        group: Sequence[_Found],
+        group: Sequence[Found],
         adapter: str,
         plan: lineage.Plan,
         dead: dict[str, Problem],
@@ -217,68 +191,3 @@ class _Import:
 def _published(report: FileReport, plan: lineage.Plan, dead: dict[str, Problem]) -> FileReport:
     fresh = sum(event.event_id in plan.fresh and event.source.uri == report.path for event in plan.events)
     return replace(report, published=fresh, dead_lettered=sum(problem.uri == report.path for problem in dead.values()))
-
-
-def _found(paths: Sequence[Path], unread: dict[str, str]) -> Iterator[_Found]:
-    seen: set[Path] = set()
-    for named in paths:
-        for path in _files(named, unread):
-            if path in seen:
-                continue
-            seen.add(path)
-            try:
-                stat = path.stat()
-                with path.open("rb") as file:
-                    head = bytes(as_utf8(file.read(HEAD_BYTES))[:])
-            except OSError as error:
-                unread[str(path)] = f"cannot be read: {error.strerror or error}"
-                continue
-            adapter = adapter_for(path.name, head)
-            if adapter is None:
-                unread[str(path)] = "empty file" if not head.strip(b"\x00 \t\r\n") else "no adapter recognises it"
-                continue
-            first = _TIMESTAMP.search(head)
-            yield _Found(
-                path=path,
-                uri=str(path),
-                adapter=adapter,
-                lineage=adapter.lineage(str(path), head),
-                begins=first.group(1) if first else b"~",
-                modified_at=datetime.fromtimestamp(stat.st_mtime, UTC),
-                fingerprint=f"{stat.st_size}:{stat.st_mtime_ns}",
-            )
-
-
-def _files(named: Path, unread: dict[str, str]) -> list[Path]:
-    if named.is_file():
-        return [named]
-    if not named.is_dir():
-        unread[str(named)] = "expected a file or a folder, found nothing there"
-        return []
-    inside = sorted(path for path in named.rglob("*") if path.suffix in SUFFIXES and path.is_file())
-    if not inside:
-        unread[str(named)] = f"expected session files ({', '.join(sorted(SUFFIXES))}) in this folder, found none"
-    return inside
-
-
-def _lineages(found: Iterator[_Found]) -> list[list[_Found]]:
-    """Files by lineage, the lineage that begins first in front: the first owner of a copied call is its true one."""
-    groups: dict[tuple[str, str], list[_Found]] = {}
-    for item in found:
-        groups.setdefault((item.adapter.name, item.lineage), []).append(item)
-    return sorted(groups.values(), key=lambda group: min((item.begins, item.uri) for item in group))
-
-
-def _read(item: _Found, unread: dict[str, str]) -> SourceFile | None:
-    try:
-        return SourceFile(item.uri, _bytes(item.path), item.modified_at)
-    except OSError as error:
-        unread[item.uri] = f"cannot be read: {error.strerror or error}"
-        return None
-
-
-def _bytes(path: Path) -> ByteSource:
-    with path.open("rb") as file:
-        if path.stat().st_size <= MAPPED_BYTES:
-            return file.read()
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -25,7 +25,8 @@ _LINE_TYPE = re.compile(rb'"type"\s*:\s*"(?:user|assistant|system|progress|attac
 def recognises(name: str, head: bytes) -> bool:
     """Tell whether a file is a transcript, by its first bytes."""
     envelope = b'"sessionId"' in head or b'"parentUuid"' in head or b'"leafUuid"' in head or b'"messageId"' in head
-    return name.endswith(".jsonl") and envelope and _LINE_TYPE.search(head) is not None
+    other = b'"projectHash"' in head
+    return name.endswith(".jsonl") and envelope and not other and _LINE_TYPE.search(head) is not None
 
 
 def lineage(name: str, head: bytes) -> str:

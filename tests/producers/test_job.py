@@ -119,6 +119,17 @@ def test_a_folder_without_sessions_says_so_and_exits_2(tmp_path: Path) -> None:
     assert len(report.unread) == 2
 
 
+def test_files_that_are_no_sessions_are_named_up_to_ten_and_then_counted(tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"{number:02}.json").write_text('{"theme": "dark"}', "utf-8")
+    (tmp_path / "agent-1.meta.json").write_text('{"agentType": "x"}', "utf-8")
+
+    report = _import(LocalLog(), tmp_path, tmp_path)
+
+    assert len(report.unread) == 11
+    assert list(report.unread)[-1] == f"{tmp_path}, 2 more files"
+
+
 def test_a_log_that_lost_everything_gets_everything_again(tmp_path: Path) -> None:
     log, file = LocalLog(), tmp_path / f"{SESSION}.jsonl"
     file.write_bytes(transcript(READ_OF_A_HIT))

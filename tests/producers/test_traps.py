@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from producers.adapters import claude_code, codex, hooks
+from producers.adapters import adapter_for, claude_code, codex, hooks
 from producers.client import Publisher
 from producers.job import import_paths
 from producers.store import Ledger
@@ -18,6 +18,7 @@ from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolS
 from streams.testing import LocalLog
 from streams.topics import TOOL_EVENTS
 from tests.producers.claude import SESSION, call, line, prompt, result, transcript
+from tests.producers.test_adapters import EXAMPLES
 
 WRITTEN = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -146,6 +147,43 @@ def test_hooks_that_know_no_time_say_nothing_of_an_end() -> None:
 
     assert len(_calls(translation)) == 1
     assert not any(isinstance(event, InvocationEnded) for event in translation.events)
+
+
+def test_a_gemini_session_of_lines_is_not_taken_for_claudes_and_its_last_writing_wins() -> None:
+    at = "2026-03-01T10:00:00Z"
+    read = {
+        "id": "read_file-1",
+        "name": "read_file",
+        "args": {"file_path": "/a.md"},
+        "status": "success",
+        "result": "x",
+    }
+    rows: list[dict[str, Any]] = [
+        {"sessionId": "g", "projectHash": "00", "startTime": at, "kind": "main"},
+        {"id": "u1", "timestamp": at, "type": "user", "content": [{"text": "look"}]},
+        {"id": "m1", "timestamp": at, "type": "gemini", "content": "", "toolCalls": []},
+        {"id": "m1", "timestamp": at, "type": "gemini", "content": "", "toolCalls": [read]},
+    ]
+    data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+    adapter = adapter_for("session-1.jsonl", data)
+
+    assert adapter is not None
+    (only,) = _calls(adapter.translate([SourceFile("session-1.jsonl", data)]))
+    assert (adapter.name, only.tool, only.session_id) == ("gemini-session", "Read", "g")
+
+
+def test_an_openhands_conversation_of_a_file_an_event_is_one_conversation(tmp_path: Path) -> None:
+    source = (EXAMPLES / "openhands-events" / "conversation-1.jsonl").read_bytes().splitlines()
+    for number, row in enumerate(source):
+        (tmp_path / f"event-{number:05}-x.json").write_bytes(row)
+    log, ledger = LocalLog(), Ledger(tmp_path / "ledger" / "ledger.sqlite")
+
+    report = asyncio.run(import_paths([tmp_path], Publisher(log.emitter()), ledger))
+    ledger.close()
+
+    assert report.published == 5
+    assert {record.key for record in log.records(TOOL_EVENTS.name)} == {tmp_path.name.encode()}
 
 
 def _rollout(thread: str, start: str, *, forked_from: str = "", own: str = "") -> bytes:
