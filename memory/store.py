@@ -27,6 +27,7 @@ from memory.search.client import Searcher
 from memory.search.recent import choose_kinds, cutoff
 from memory.search.store import DocRow
 from memory.sources.documents import hashed
+from memory.sources.retained import memory_anchor, retained_document
 from memory.state.store import StateStore, Withdrawn
 from memory.vectors.store import VectorStore
 from streams.clock import Clock, SystemClock
@@ -83,6 +84,7 @@ class SearchStore:
                     store.index(Path(root), rebuild=not store.index_db.is_new)
             edges = store.state.manual_edges()
             store.index_db.write(lambda db: index.add_edges(db, MANUAL, edges))
+            store._index_retained()
         return store
 
     def _is_outdated(self) -> bool:
@@ -159,6 +161,24 @@ class SearchStore:
         report = self.index_db.write(change)
         self.state.see(report.added, now)
         return report
+
+    def retain(self, content: str, tags: Sequence[str] = (), source: str = "") -> tuple[str, int]:
+        """Remember a text for later searches; return its anchor and how often it has been asked for.
+
+        Case, spaces and the final full stop make no other memory.
+
+        Raises:
+            ValueError: for an empty text or one of more than 50,000 characters.
+        """
+        anchor = memory_anchor(content)
+        support = self.state.retain(anchor, content.strip(), tags, source, self.clock.now())
+        self._index_retained()
+        return anchor, support
+
+    def _index_retained(self) -> None:
+        found = [retained_document(*memory) for memory in self.state.retained()]
+        if found:
+            self.put(found, origin="retained")
 
     def document(self, anchor: str) -> DocRow | None:
         """Return the document that an anchor means, in any spelling; null when there is none."""

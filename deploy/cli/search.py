@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.text import Text
 
 from deploy.cli import options
+from deploy.searching import open_store
 from deploy.settings import load
 from memory.mcp.format import answer_text
 from memory.mcp.tools import structured
 from memory.model import Depth, Mode, Scope, SearchRequest
 from memory.search.filters import InvalidDateError
-from memory.store import SearchStore
 from streams.errors import ConfigError
 
 
@@ -51,7 +51,7 @@ def command(
         rerank=rerank or settings.rerank,
         estimator=settings.estimator,
     )
-    with SearchStore.open(settings.memory_dir) as store:
+    with open_store(settings) as store:
         try:
             answer = store.search(request)
         except InvalidDateError as error:

@@ -63,7 +63,6 @@ def index_folder(db: Database, root: Path, *, now: datetime, rebuild: bool = Fal
 def _read(root: Path, found: list[Found], known: Mapping[str, Known], owners: Mapping[str, str]) -> Reading:
     """Read the files that changed, and those that share an anchor with one of them or with a removed one."""
     reading = Reading()
-    dates = collector.git_dates(root)
     by_path = {file.path: file for file in found}
     vanished = any(path not in by_path for path in known)
     pending = []
@@ -75,6 +74,7 @@ def _read(root: Path, found: list[Found], known: Mapping[str, Known], owners: Ma
             reading.rows[file.path] = (kept, old.digest, old.mtime_ns, old.size)
         else:
             pending.append(file)
+    dates = collector.git_dates(root) if pending else {}
     while pending:
         fresh = [document for file in pending for document in _read_file(root, file, dates, reading)]
         reading.documents += fresh

@@ -28,8 +28,8 @@ from streams.events import DocumentIndexed
 
 _INSERT_DOC = """
 INSERT INTO docs (anchor, origin, kind, status, title, summary, keywords, path, authority, updated_ms, indexed_ms,
-    superseded_by, is_demoted, is_archived, source_ids, materialized_from, tier, text_hash, fts_hash)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+    superseded_by, is_demoted, is_archived, source_ids, materialized_from, tier, text_hash, fts_hash, topics)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
 """
 _INSERT_PASSAGE = """
 INSERT INTO passages (doc_id, passage_id, position, heading_path, text, start_line, end_line, speaker, created_ms,
@@ -68,6 +68,7 @@ def insert(db: apsw.Connection, document: Document, *, origin: str, now: datetim
         *(None if d.updated_at is None else epoch_ms(d.updated_at), epoch_ms(now), d.superseded_by),
         *(int(demoted), int(d.is_archived), as_json(d.source_ids), d.materialized_from, d.tier, d.text_hash),
         text.digest,
+        as_json(d.topics),
     )
     doc_id = int(rows(db, _INSERT_DOC, row)[0][0])
     db.execute("INSERT INTO docs_fts (rowid, title, summary, keywords) VALUES (?, ?, ?, ?)",

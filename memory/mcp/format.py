@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memory.coverage.matrix import Matrix, Row
+from memory.graph.client import GraphAnswer
 from memory.model import Answer, Hit
+from memory.search.filters import from_epoch_ms
+from memory.search.store import DocRow
 
 
 def answer_text(answer: Answer, *, nudge: str | None = None) -> str:
@@ -81,3 +85,40 @@ def place(hit: Hit) -> str:
 def listed(title: str, hits: Sequence[str], *, empty: str) -> str:
     """Return a titled list, or what to say when it is empty."""
     return "\n".join([title, *hits]) if hits else empty
+
+
+def recent_line(row: DocRow) -> str:
+    """Return a listed document as a line."""
+    at = from_epoch_ms(row.updated_ms)
+    return f"{at:%Y-%m-%d} {row.anchor} [{row.kind}] {row.title}" if at is not None else f"{row.anchor} {row.title}"
+
+
+def coverage_lines(query: str, matrix: Matrix, page: Sequence[Row], offset: int) -> list[str]:
+    """Return a page of a coverage matrix: item, source, who, direct or not, origins, confidence."""
+    sources = ", ".join(f"{name} {count}" for name, count in matrix.by_source.items())
+    lines = [f'{len(matrix.rows)} rows cover "{query}" ({sources}); rows {offset + 1} to {offset + len(page)}:']
+    for at, row in enumerate(page, start=offset + 1):
+        how = "direct" if row.is_direct else f"{row.match_type} via {', '.join(row.via)}"
+        who = f", in {row.who}" if row.who else ""
+        lines.append(f"{at}. {row.anchor} [{row.source}] {row.title} ({how}{who}; confidence {row.confidence:.2f})")
+    lines += [f"gap: nothing in {name}" for name in matrix.gaps]
+    lines += [f"! {reason}" for reason in matrix.degraded]
+    if offset + len(page) < len(matrix.rows):
+        lines.append(f"More: search again with offset={offset + len(page)}.")
+    return lines
+
+
+def graph_lines(query: str, found: GraphAnswer) -> list[str]:
+    """Return a graph answer: the document with its neighbours, or the candidates to choose from."""
+    resolution, graph = found.resolution, found.graph
+    if graph is None:
+        if resolution.status == "no_match":
+            return [f'Nothing fits "{query}".']
+        lines = [f'"{query}" is no id. Did you mean one of these? Call again with the id.']
+        return lines + [f"{s.candidate.anchor} {s.candidate.title} (by {s.match})" for s in resolution.ranked]
+    hit = found.hits.get(graph.center)
+    lines = [f"{graph.center} {hit.title if hit is not None else ''} {place(hit) if hit is not None else ''}".strip()]
+    lines += [f"{e.source} -{e.relation}-> {e.target} ({e.weight:.2f})" for e in graph.edges]
+    if resolution.note == "no_edges":
+        lines.append("It stands alone: no document points to it, and it points to none.")
+    return lines + (["There is more: the caps cut edges or nodes."] if graph.truncated else [])

@@ -11,15 +11,14 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.mcpserver import MCPServer
-from pydantic import Field
 
+from memory.mcp.schemas import register
 from memory.mcp.tools import Reply, Toolbox
-from memory.model import Depth, Mode, Scope
 from streams.clock import Clock
 from streams.events import (
     AgentId,
@@ -101,23 +100,5 @@ def build(toolbox: Toolbox, telemetry: Telemetry, *, version: str = "") -> MCPSe
         content = types.TextContent(type="text", text=reply.text)
         return types.CallToolResult(content=[content], structured_content=reply.structured, is_error=reply.is_error)
 
-    @server.tool(title="Search the evidence", annotations=types.ToolAnnotations(read_only_hint=True))
-    async def search_evidence(
-        query: Annotated[str, Field(description="Words of the documents, an id, or a question.", max_length=4096)],
-        mode: Annotated[Mode | None, Field(description="lexical for names and ids, hybrid for questions.")] = None,
-        scope: Annotated[Scope, Field(description="Where to look.")] = "all",
-        depth: Annotated[Depth, Field(description="raw returns the passages themselves.")] = "summary",
-        kinds: Annotated[list[str] | None, Field(description="Only these kinds, such as decision, lesson.")] = None,
-        limit: Annotated[int, Field(description="Results to return.", ge=1, le=20)] = 5,
-    ) -> types.CallToolResult:
-        """Search features, decisions, lessons, plans and discussions of this project."""
-        arguments = {"query": query, "mode": mode, "scope": scope, "depth": depth, "kinds": kinds, "limit": limit}
-        return await call(
-            "search_evidence",
-            arguments,
-            lambda: toolbox.search_evidence(
-                query, mode=mode, scope=scope, depth=depth, kinds=tuple(kinds or ()), limit=limit
-            ),
-        )
-
+    register(server, toolbox, call)
     return server

@@ -50,6 +50,7 @@ class DocRow:
     is_archived: bool
     source_ids: tuple[str, ...]
     origin: str
+    topics: tuple[str, ...] = ()
 
     @property
     def file(self) -> str:
@@ -141,7 +142,7 @@ def documents(db: apsw.Connection, ids: Sequence[int]) -> dict[int, DocRow]:
     found = rows(
         db,
         "SELECT id, anchor, kind, status, title, summary, keywords, path, authority, updated_ms, superseded_by, head, "
-        "is_demoted, is_archived, source_ids, origin FROM docs WHERE id IN (SELECT value FROM json_each(?))",
+        "is_demoted, is_archived, source_ids, origin, topics FROM docs WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(ids)),),
     )
     return {int(row[0]): _doc_row(row) for row in found}
@@ -149,7 +150,7 @@ def documents(db: apsw.Connection, ids: Sequence[int]) -> dict[int, DocRow]:
 
 def _doc_row(row: Sequence[Any]) -> DocRow:
     key, anchor, kind, status, title, summary, keywords, path, authority, updated, *rest = row
-    by, head, demoted, archived, ids, origin = rest
+    by, head, demoted, archived, ids, origin, topics = rest
     return DocRow(
         id=key,
         anchor=anchor,
@@ -167,6 +168,7 @@ def _doc_row(row: Sequence[Any]) -> DocRow:
         is_archived=bool(archived),
         source_ids=tuple(json.loads(ids)),
         origin=origin,
+        topics=tuple(json.loads(topics)),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
@@ -17,6 +18,7 @@ from memory.search.filters import epoch_ms, from_epoch_ms
 from streams.recall import AnchorPrior
 
 PRIORS_WATERMARK = "anchor_priors"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,26 @@ class StateStore:
             if (at := from_epoch_ms(ms)) is not None:
                 walked.setdefault((source, relation, target), []).append(at)
         return walked
+
+    def retain(self, memory_id: str, content: str, tags: Sequence[str], source: str, now: datetime) -> int:
+        """Remember a text and return how often it has been asked for; the same text is one memory."""
+        values = (memory_id, content, json.dumps(list(tags), ensure_ascii=False), source, epoch_ms(now))
+
+        def change(db: apsw.Connection) -> int:
+            db.execute(
+                "INSERT INTO retained VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5) ON CONFLICT (id) DO UPDATE SET "
+                "support = support + 1, last_ms = excluded.last_ms",
+                values,
+            )
+            return int(rows(db, "SELECT support FROM retained WHERE id = ?", (memory_id,))[0][0])
+
+        return self.db.write(change)
+
+    def retained(self) -> list[tuple[str, str, tuple[str, ...], datetime]]:
+        """Return (id, content, tags, when last asked for) of everything retained, oldest first."""
+        with self.db.read() as db:
+            found = rows(db, "SELECT id, content, tags, last_ms FROM retained ORDER BY first_ms, id")
+        return [(i, c, tuple(json.loads(t)), from_epoch_ms(ms) or _EPOCH) for i, c, t, ms in found]
 
     def register_root(self, root: str, now: datetime) -> None:
         """Remember a folder, so that a lost index can be made again."""

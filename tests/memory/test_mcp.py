@@ -96,3 +96,61 @@ def test_calls_wait_in_the_spool_until_a_broker_is_there(store: SearchStore, tmp
     assert len(waiting) == 1
     assert sent == events
     assert list((tmp_path / "spool").iterdir()) == []
+
+
+def test_every_tool_has_a_description_and_bounded_arguments(store: SearchStore) -> None:
+    async def run() -> Any:
+        async with Client(build(Toolbox(store=store), Telemetry(lambda _: None, FixedClock(NOW), "s1"))) as client:
+            return (await client.list_tools()).tools
+
+    tools = {tool.name: tool for tool in asyncio.run(run())}
+
+    assert set(tools) == {
+        *("search_evidence", "graph_resolve", "list_recent", "get_thread_context", "list_threads"),
+        *("list_session_chain", "read_session_digest", "read_session_events", "read_invocation_detail"),
+        *("reflect", "retain_memory"),
+    }
+    assert all(tool.description and tool.title and tool.annotations for tool in tools.values())
+    assert tools["search_evidence"].input_schema["properties"]["limit"]["maximum"] == 20
+
+
+def test_only_an_id_resolves_in_the_graph_and_other_words_give_candidates(store: SearchStore) -> None:
+    events: list[ToolCalled] = []
+
+    exact = call(store, events.append, "graph_resolve", query="doc:kettle")
+    fuzzy = call(store, events.append, "graph_resolve", query="kettle")
+
+    assert exact.structured_content["status"] == "graph"
+    assert fuzzy.structured_content["status"] == "candidates"
+    assert [event.recall.resolved_anchor for event in events if event.recall] == ["doc:kettle", None]
+
+
+def test_what_was_retained_is_found_and_saying_it_again_adds_weight(store: SearchStore) -> None:
+    events: list[ToolCalled] = []
+    call(store, events.append, "retain_memory", content="The seal is 8 mm wide.", tags=["seal"])
+    again = call(store, events.append, "retain_memory", content="the seal is 8 mm  wide")
+
+    found = call(store, events.append, "search_evidence", query="seal 8 mm", scope="memory")
+
+    assert again.structured_content["support"] == 2
+    assert [result["anchor"] for result in found.structured_content["results"]] == [again.structured_content["anchor"]]
+
+
+def test_a_coverage_search_names_its_sources_and_gaps(store: SearchStore) -> None:
+    result = call(store, lambda _: None, "search_evidence", query="kettle", intent="coverage")
+
+    assert result.structured_content["by_source"] == {"docs": 1, "threads": 0}
+    assert "gap: nothing in threads" in result.content[0].text
+    assert outcome.parse(result.content[0].text) == outcome.from_structured(result.structured_content)
+
+
+def test_an_argument_that_cannot_be_read_is_said_and_nothing_breaks(store: SearchStore) -> None:
+    events: list[ToolCalled] = []
+
+    wrong = call(store, events.append, "list_recent", since="3 fortnights")
+    missing = call(store, events.append, "read_session_digest", session_id="s1")
+
+    assert wrong.is_error
+    assert missing.is_error
+    assert "3 fortnights" in wrong.content[0].text
+    assert [event.status for event in events] == [ToolStatus.ERROR] * 2

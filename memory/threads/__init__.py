@@ -1,0 +1,1 @@
+"""Threads and sessions: what agents and people said and did, read from the warehouse."""

@@ -1,0 +1,1 @@
+"""Keeps the index in step with its folder."""
