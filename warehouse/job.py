@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import msgspec
@@ -65,7 +66,7 @@ class Compactor:
             retention: Days that a table keeps, by table; a table that is not named keeps everything.
         """
         done = Compacted()
-        with self._alone() as alone:
+        with self.alone() as alone:
             if not alone:
                 return replace(done, busy=True)
             self._expire(now, retention or {}, done)
@@ -80,7 +81,8 @@ class Compactor:
         return done
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[bool]:
+    def alone(self) -> Iterator[bool]:
+        """Hold the right to rewrite files; false while another process has it."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / ".compact.lock").open("w") as file:
             try:
@@ -99,11 +101,20 @@ class Compactor:
                 by_day.setdefault(day, []).append(path)
         stale = publisher.live(self.storage, table.name).unflattened if table.name == "recall_events" else []
         for path in stale:
-            by_day.setdefault(_day(path), []).append(path)
+            by_day.setdefault(partition.day(path), []).append(path)
         today = now.astimezone(UTC).date()
         return [(day, paths) for day, paths in sorted(by_day.items()) if day < today or len(paths) >= OPEN_DAY_FILES]
 
-    def rewrite(self, table: Table, day: date, paths: Sequence[str], now: datetime, *, where: str = "TRUE") -> Manifest:
+    def rewrite(
+        self,
+        table: Table,
+        day: date,
+        paths: Sequence[str],
+        now: datetime,
+        *,
+        where: str = "TRUE",
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Manifest:
         """Put the rows of these files, each identity once and only those of `where`, into one file, and commit it."""
         earlier = publisher.manifests_of(self.storage, table.name).get(day)
         landed = {path for path in paths if not path.startswith(manifest.FOLDER)}
@@ -111,7 +122,8 @@ class Compactor:
             files = _Scratch(Path(scratch), self._limits)
             # Rows that another day holds as well (an identity without day) are still removed by the view.
             source = publisher.scan(self.storage, paths)
-            rows = files.copy(table.name, f"SELECT * FROM ({publisher.distinct(table, source)}) WHERE {where}")
+            kept = f"SELECT * FROM ({publisher.distinct(table, source)}) WHERE {where}"
+            rows = files.copy(table.name, kept, parameters)
             flat = publisher.flat_views() if table.name == "recall_events" and rows else []
             for view in flat:
                 files.flatten(view.name, view.sql)
@@ -147,7 +159,7 @@ class Compactor:
             by_day: dict[date, list[str]] = {}
             for path in files.clean + files.tail:
                 if path != partition.seed(table.name):
-                    by_day.setdefault(_day(path), []).append(path)
+                    by_day.setdefault(partition.day(path), []).append(path)
             for day, paths in sorted(by_day.items()):
                 if day < oldest:
                     self.rewrite(table, day, paths, now, where="FALSE")
@@ -189,13 +201,6 @@ class Compactor:
         return "\n".join(row[0] for row in rows)
 
 
-def _day(path: str) -> date:
-    day = partition.day_in(path)
-    if day is None:
-        raise ValueError(f"expected a path with a day in it, got {path}")
-    return day
-
-
 def _without(current: Manifest, gone: set[str]) -> Manifest:
     return msgspec.structs.replace(
         current,
@@ -213,12 +218,13 @@ class _Scratch:
         self._connection.execute("SET TimeZone = 'UTC'")
         self.written: dict[str, Path] = {}
 
-    def copy(self, name: str, query: str) -> int:
+    def copy(self, name: str, query: str, parameters: Mapping[str, Any] | None = None) -> int:
         """Write a query's rows, without the day that the folder says, and return how many there are."""
         path = self._folder / f"{name}.parquet"
         copied = self._connection.execute(
             f"COPY (SELECT * EXCLUDE (dt) FROM ({query})) TO '{path.as_posix()}' "
-            "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)"
+            "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)",
+            dict(parameters or {}),
         ).fetchall()
         self.written[name] = path
         rows: int = copied[0][0]

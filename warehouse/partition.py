@@ -60,3 +60,15 @@ def day_in(path: str) -> date | None:
     """Return the day that a path lies in; null when it lies in none."""
     match = DAY.search(path)
     return date.fromisoformat(match.group(1)) if match else None
+
+
+def day(path: str) -> date:
+    """Return the day that a path lies in.
+
+    Raises:
+        ValueError: for a path that lies in none.
+    """
+    found = day_in(path)
+    if found is None:
+        raise ValueError(f"expected a path with a day in it, got {path}")
+    return found

@@ -222,20 +222,20 @@ class Warehouse:
     def anchor_exposures(self, asof: datetime, days: int = 30, *, surface: str | None = "memory") -> list[Exposure]:
         """Return the exposures of the `days` before `asof` (both ends inclusive), by time; one an anchor and search."""
         rows = self.sql(
-            measures.parse(publisher.load_text("anchors/exposures.sql")).sql,
+            measures.parse(publisher.load_text("anchor_queries/exposures.sql")).sql,
             {"asof": asof, "days": days, "surface": surface},
         )
         return [Exposure(**row) for row in rows]
 
     def anchors(self, asof: datetime, days: int = 30, *, surface: str | None = "memory") -> list[AnchorCounts]:
         """Return every anchor that was shown, consumed or indexed, with its counts of the `days` before `asof`."""
-        query = measures.parse(publisher.load_text("anchors/anchors.sql")).sql
+        query = measures.parse(publisher.load_text("anchor_queries/anchors.sql")).sql
         return [AnchorCounts(**row) for row in self.sql(query, {"asof": asof, "days": days, "surface": surface})]
 
     def kinds(self, asof: datetime, days: int = 30, *, surface: str | None = "memory") -> list[KindBaseline]:
         """Return the mean consumption rate of each document kind, over anchors that were shown."""
-        anchors = measures.parse(publisher.load_text("anchors/anchors.sql")).sql
-        kinds = measures.parse(publisher.load_text("anchors/kinds.sql")).sql
+        anchors = measures.parse(publisher.load_text("anchor_queries/anchors.sql")).sql
+        kinds = measures.parse(publisher.load_text("anchor_queries/kinds.sql")).sql
         query = f"WITH anchors AS (\n{anchors}\n)\n{kinds}"
         return [KindBaseline(**row) for row in self.sql(query, {"asof": asof, "days": days, "surface": surface})]
 

@@ -22,9 +22,11 @@ class Command:
 
 
 COMMANDS: tuple[Command, ...] = (
+    Command("anchors", "deploy.cli.anchors"),
     Command("compact", "deploy.cli.compact"),
     Command("demo", "deploy.cli.demo"),
     Command("explain", "deploy.cli.explain"),
+    Command("forget", "deploy.cli.forget"),
     Command("gate", "deploy.cli.gate"),
     Command("import", "deploy.cli.import_"),
     Command("index", "deploy.cli.index"),

@@ -14,7 +14,11 @@ def recalls(size: int, seed: int) -> list[RecallEvent]:
     """Return searches with distinct ids, some in two revisions."""
     dice = random.Random(seed)
     made = [_recall(f"r{number}", dice) for number in range(size)]
-    newer = [_recall(old.recall_id, dice, revision=2, at=old.occurred_at) for old in made if dice.random() < 0.1]
+    newer = [
+        _recall(old.recall_id, dice, revision=2, at=old.occurred_at, agent=old.agent_id)
+        for old in made
+        if dice.random() < 0.1
+    ]
     return [*made, *newer]
 
 
@@ -30,7 +34,7 @@ def _recall(name: str, dice: random.Random, **fixed: Any) -> RecallEvent:
         "occurred_at": fixed.pop("at", None) or T0 + timedelta(seconds=dice.randint(0, 10 * 86400)),
         "revision": fixed.get("revision", 1),
         "invocation_id": f"inv-{dice.randint(1, 40)}",
-        "agent_id": dice.choice(["ada", "bob", "cyd"]),
+        "agent_id": fixed.get("agent") or dice.choice(["ada", "bob", "cyd"]),
         "runtime": dice.choice(["claude-code", "codex-cli"]),
         "tool": dice.choice(["search_evidence", "graph_resolve", "list_recent"]),
         "surface": dice.choice(["memory", "memory", "code_search"]),

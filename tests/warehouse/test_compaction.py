@@ -149,7 +149,7 @@ async def test_only_one_process_compacts_at_a_time(tmp_path: Path) -> None:
     await fill(tmp_path, *"abcd")
     first, second = a_compactor(tmp_path), a_compactor(tmp_path)
 
-    with first._alone():
+    with first.alone():
         done = second.run(NOW)
 
     assert done.busy
