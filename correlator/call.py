@@ -44,7 +44,8 @@ def facts_of(event: ToolCalled, observations: int = 1) -> Call:
     tool = event.tool
     verdict = shell_of(event)
     handles = handles_of(event, verdict)
-    tree_search = verdict.tree_search if verdict is not None else tool == "Grep" and not handles
+    named = any(not handle.maybe_directory for handle in handles)
+    tree_search = verdict.tree_search if verdict is not None else tool == "Grep" and not named
     at_ms = round(event.occurred_at.timestamp() * 1000)
     end_ms = round(event.ended_at.timestamp() * 1000) if event.ended_at else at_ms
     ok = event.status is ToolStatus.OK
@@ -58,7 +59,7 @@ def facts_of(event: ToolCalled, observations: int = 1) -> Call:
         handles,
         None if tool in EDIT_TOOLS or tool == "Read" else _surface(event, tree_search, handles),
         tree_search,
-        ok and bool(handles) and tool not in ("graph_resolve", "Glob"),
+        ok and named and tool not in ("graph_resolve", "Glob"),
         Grade.C if verdict is not None else _GRADES.get(tool, Grade.B),
         max(0, at_ms - end_ms),
     )

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from correlator.paths import PathKey, looks_like_a_directory, path_key, url_key
+from correlator.paths import PathKey, looks_like_a_directory, may_be_a_directory, path_key, url_key
 from correlator.shell import ShellVerdict, classify
 from correlator.target_match import NO_LINES, Handle
 from streams.events import Surface, ToolCalled
@@ -107,17 +107,18 @@ def _lines(tool_input: Mapping[str, Any]) -> tuple[int | None, int | None]:
 
 def _grep(call: ToolCalled, cwd: PathKey | None) -> Iterator[Handle]:
     raw = text_of(call.input, "path", "file_path", "dir_path")
-    if raw and not looks_like_a_directory(raw) and not _shows_other_files(call, raw):
-        yield _path(call, cwd, raw)
+    if not raw or looks_like_a_directory(raw):
+        return
+    hits = _hit_depths(call)
+    depth = len(path_key(raw, call.cwd).parts)
+    if not any(hit > depth for hit in hits):
+        yield _path(call, cwd, raw, maybe_directory=not hits and may_be_a_directory(raw))
 
 
-def _shows_other_files(call: ToolCalled, raw: str) -> bool:
-    """A search whose hits lie below its path was a search of a directory."""
-    if call.recall is None or not call.recall.candidates:
-        return False
-    inside = path_key(raw, call.cwd).parts
-    paths = (path_key(getattr(each.target, "path", ""), call.cwd).parts for each in call.recall.candidates)
-    return any(len(path) > len(inside) for path in paths)
+def _hit_depths(call: ToolCalled) -> list[int]:
+    """How many components the paths of a search's hits have: hits below its path betray that it is a directory."""
+    shown = call.recall.candidates if call.recall is not None else ()
+    return [len(path_key(path, call.cwd).parts) for each in shown if (path := getattr(each.target, "path", ""))]
 
 
 def _edit(call: ToolCalled, cwd: PathKey | None) -> Iterator[Handle]:
@@ -252,7 +253,7 @@ def _of_shell(call: ToolCalled, verdict: ShellVerdict, cwd: PathKey | None) -> I
                 yield _path(call, cwd, touch.path, lines=(touch.start_line, touch.end_line))
     else:
         for operand in verdict.shown:
-            yield _path(call, cwd, operand.path, lines=operand.lines)
+            yield _path(call, cwd, operand.path, lines=operand.lines, maybe_directory=operand.maybe_directory)
     for raw in verdict.written or [touch.path for touch in call.touched if touch.op in ("edit", "write", "delete")]:
         yield _path(call, cwd, raw, edit=True)
 

@@ -143,6 +143,12 @@ def looks_like_a_directory(raw: str) -> bool:
     return raw.endswith(("/", "\\")) or raw.rpartition("/")[2] in ("", ".", "..", "~")
 
 
+def may_be_a_directory(raw: str) -> bool:
+    """Whether a name may well be a folder's: it has no dot and is not written like `Makefile` or `LICENSE`."""
+    name = raw.rpartition("/")[2]
+    return "." not in name.lstrip(".") and not name[:1].isupper()
+
+
 @lru_cache(maxsize=16_384)
 def url_key(raw: str) -> str:
     """Return one form for a URL: scheme and host in lower case, http as https, no fragment, no trailing slash."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 
+from correlator.paths import looks_like_a_directory, may_be_a_directory
 from correlator.shell_options import Doing, Operand, Options, Parsed, Word, long_options, parse_options
 
 OTHER = Doing("other")
@@ -36,6 +38,7 @@ READERS: Mapping[str, Options] = {
     "paste": Options("d"),
     "join": Options("t12oae"),
     "comm": Options(),
+    "wc": Options(long=long_options("files0-from total")),
     "rev": Options(),
     "expand": Options("t"),
     "strings": Options("nt"),
@@ -103,7 +106,7 @@ SEARCHERS: Mapping[str, tuple[Options, bool]] = {
 }
 """Searching command -> its options, and whether it walks the tree by itself."""
 
-_NAMES_ONLY = long_options("l L c q Z files-with-matches files-without-match count count-matches quiet")
+_NAMES_ONLY = long_options("l L q Z files-with-matches files-without-match quiet silent")
 _PATTERN_GIVEN = long_options("e f regexp file")
 _LISTS_FILES = long_options("files type-list version help")
 _RECURSIVE = long_options("r R recursive dereference-recursive")
@@ -215,7 +218,7 @@ def _searcher(parsed: Parsed, *, piped: bool, recursive: bool) -> Doing:
     if not operands:
         tree = recursive and not piped
         return Doing("search_tree") if tree else Doing("other", passes_on=not names_only)
-    if any(word.glob or _is_directory(word.text) for word in operands):
+    if any(word.glob or looks_like_a_directory(word.text) for word in operands):
         return Doing("search_tree", _searched(operands, recursive) if not names_only else ())
     files = _searched(operands, recursive)
     if names_only:
@@ -224,26 +227,24 @@ def _searcher(parsed: Parsed, *, piped: bool, recursive: bool) -> Doing:
 
 
 def _searched(operands: Sequence[Word], recursive: bool) -> tuple[Operand, ...]:
-    named = [text for text in _names(operands) if not _is_directory(text)]
-    return tuple(Operand(text, "search", maybe_directory=recursive and _may_be_directory(text)) for text in named)
-
-
-def _is_directory(text: str) -> bool:
-    return text.endswith("/") or text.rpartition("/")[2] in (".", "..", "~")
-
-
-def _may_be_directory(text: str) -> bool:
-    """A name without a dot and not written like `Makefile` or `LICENSE` is more often a folder's."""
-    name = text.rpartition("/")[2]
-    return "." not in name.lstrip(".") and not name[:1].isupper()
+    named = [text for text in _names(operands) if not looks_like_a_directory(text)]
+    return tuple(Operand(text, "search", maybe_directory=recursive and may_be_a_directory(text)) for text in named)
 
 
 def _find(words: Sequence[Word]) -> Doing:
+    """`find` lists; with `-exec` it does what the inner command does with the files that are its starting points."""
     texts = [word.text for word in words]
     for at, text in enumerate(texts):
         if text in ("-exec", "-execdir", "-ok") and at + 1 < len(texts):
+            starts = list(takewhile(lambda word: not word.text.startswith(("-", "(", "!")), words))
+            named = [
+                word for word in starts if not looks_like_a_directory(word.text) and not may_be_a_directory(word.text)
+            ]
             inner = texts[at + 1].rpartition("/")[2]
-            return Doing("search_tree" if ALIASES.get(inner, inner) in SEARCHERS else "other")
+            if named and len(named) == len(starts):
+                rest = [word for word in words[at + 2 :] if word.text not in ("{}", "+", ";", "\\;")]
+                return interpret(inner, [*rest, *named], piped=False)
+            return Doing("search_tree") if ALIASES.get(inner, inner) in SEARCHERS else OTHER
     return Doing("discovery")
 
 
@@ -269,19 +270,36 @@ def _git(words: Sequence[Word]) -> Doing:
         return _searcher(parse_options(rest, options), piped=False, recursive=True)
     if command in ("ls-files", "ls-tree", "status"):
         return Doing("discovery")
-    operands = parse_options(rest, Options("nGSLUO")).operands
-    if command in ("show", "cat-file"):
-        names = [text.partition(":")[2] for text in _names(operands) if ":" in text]
-        return Doing("read", tuple(Operand(text) for text in names if text), passes_on=True) if names else OTHER
-    if command in ("blame", "annotate"):
-        names = _names(operands)[-1:]
-        return Doing("read", tuple(Operand(text) for text in names), passes_on=True)
+    parsed = parse_options(rest, Options("nGSUO"))
+    if command in ("show", "cat-file", "diff", "log", "blame", "annotate"):
+        return _git_reads(command, parsed, rest)
+    operands = parsed.operands
     if command in ("mv", "rm", "restore"):
         return Doing("write", written=tuple(_names(operands)))
     if command == "checkout" and any(word.text == "--" for word in rest):
         after = [word.text for word in rest].index("--")
         return Doing("write", written=tuple(_names(rest[after + 1 :])))
     return OTHER
+
+
+_PATCHES = long_options("p u patch L")
+
+
+def _git_reads(command: str, parsed: Parsed, rest: Sequence[Word]) -> Doing:
+    """The files whose content, or whose changes, a look into the history shows."""
+    if command == "log" and not parsed.has(_PATCHES):
+        return OTHER
+    behind = [word.text for word in rest]
+    if "--" in behind:
+        names = _names(rest[behind.index("--") + 1 :])
+    elif command in ("show", "cat-file"):
+        names = [text.partition(":")[2] for text in _names(parsed.operands) if ":" in text]
+    elif command in ("blame", "annotate"):
+        names = _names(parsed.operands)[-1:]
+    else:
+        names = [text for text in _names(parsed.operands) if re.search(r"[^./]\.\w+$", text) and ".." not in text]
+    files = tuple(Operand(text) for text in names if text and not looks_like_a_directory(text))
+    return Doing("read", files, passes_on=True) if files else OTHER
 
 
 OTHERS: Mapping[str, Callable[[Sequence[Word]], Doing]] = {

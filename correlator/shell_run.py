@@ -139,13 +139,12 @@ class Runner:
                 self.shown[path] = operand._replace(path=path) if path != operand.path else operand
 
     def pipeline(self, stages: Sequence[Stage], scope: Scope) -> None:
-        """Run a pipe: what a stage shows is seen when all behind it pass on what they get."""
+        """Run a pipe: what a stage shows is seen, filtered or counted, unless it ends in a file."""
         meanings = [_meaning(stage, piped=at > 0 or stage.fed) for at, stage in enumerate(stages)]
         visible = [True] * len(stages)
         shown = scope.shown
         for at in range(len(stages) - 1, -1, -1):
             shown = visible[at] = shown and stages[at].shown
-            shown = shown and _passes_on(stages[at], meanings[at])
         for stage, meaning, seen in zip(stages, meanings, visible, strict=True):
             self.stage(stage, meaning, scope if len(stages) == 1 else scope.inner(), shown=seen)
         if len(stages) == 2:
@@ -168,13 +167,15 @@ class Runner:
             self.special(meaning, stage.program, scope, shown=shown)
 
     def fed_by_echo(self, meanings: Sequence[_Meaning], scope: Scope, *, shown: bool) -> None:
-        """`echo a.md | xargs cat` names the files of the command behind `xargs`."""
+        """`echo a.md | xargs cat` and `ls a.md | xargs cat` name the files of the command behind `xargs`."""
         first, second = meanings
-        if first.name in ("echo", "printf") and second.name == "xargs":
-            inner = [*_behind_xargs(second.rest), *first.rest]
-            meaning = _meaning(Stage(inner), piped=False)
-            if meaning.doing is not None:
-                self.take(meaning.doing, scope, shown=shown)
+        if second.name != "xargs" or first.name not in ("echo", "printf", "ls", "find"):
+            return
+        told = [part for word in first.rest if word.known and not word.glob for part in _split(word.text)]
+        files = [Word(text) for text in told if text and not text.startswith(("-", "%"))]
+        meaning = _meaning(Stage([*_behind_xargs(second.rest), *files]), piped=False)
+        if meaning.doing is not None and files:
+            self.take(meaning.doing, scope, shown=shown)
 
     def special(self, meaning: _Meaning, program: str, scope: Scope, *, shown: bool) -> None:
         """Run a command that is a script, a wrapper of one, or changes the scope."""
@@ -302,6 +303,11 @@ def _behind_xargs(rest: Sequence[Word]) -> list[Word]:
         alone = len(left[0].text) == 2 and left[0].text[1] in "nPILdsaE"
         del left[: 2 if alone else 1]
     return left
+
+
+def _split(text: str) -> list[str]:
+    """The lines and words that `echo` and `printf` print."""
+    return re.split(r"\\n|\\0|\s+", text)
 
 
 def _program(rest: Sequence[Word], program: str) -> Doing:

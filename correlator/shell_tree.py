@@ -109,8 +109,11 @@ class TreeReader:
 def _redirect(redirect: Node, stage: Stage, scope: Scope) -> None:
     """Note where one redirect leads a stage's output, or from where its input comes."""
     operator = next((child.type for child in redirect.children if not child.is_named), "")
-    target = redirect.child_by_field_name("destination")
-    words = _expand(target, scope) if target is not None else []
+    targets = redirect.children_by_field_name("destination")
+    words = _expand(targets[0], scope) if targets else []
+    behind = [word for target in targets[1:] for word in _expand(target, scope)]
+    if behind:  # `cat > out a.md`: the grammar takes what stands behind the target for more targets
+        stage.words = [*stage.words, *behind]
     descriptor = redirect.child_by_field_name("descriptor")
     path = words[0].text if words and words[0].known else ""
     if operator == "<":

@@ -34,6 +34,8 @@ class Handle(NamedTuple):
     """The call changed its target."""
     new_content: bool = True
     cwd: PathKey | None = None
+    maybe_directory: bool = False
+    """A search was given a name that may well be a folder's: it opens a file of that name and nothing else."""
 
 
 class Verdict(NamedTuple):

@@ -120,7 +120,7 @@ def files(calls: Iterable[Call], *, edited: bool) -> tuple[str, ...]:
     for call in calls:
         if call.ok:
             for handle in call.handles:
-                if handle.path is not None and handle.edit is edited and call.event.tool != "Glob":
+                if handle.path is not None and handle.edit is edited and call.opened and not handle.maybe_directory:
                     found.setdefault(handle.path.text)
     return tuple(found)
 
