@@ -202,7 +202,7 @@ def friction_alarms(
     reformulation over 60 %. What was not measured raises no alarm.
     """  # noqa: D205  # one sentence, two lines
     alarms = []
-    if consumed_mrr is not None and baseline_mrr is not None and consumed_mrr < MRR_FLOOR * baseline_mrr:
+    if consumed_mrr is not None and baseline_mrr is not None and consumed_mrr < MRR_FLOOR * baseline_mrr - 1e-12:
         alarms.append("consumed_mrr")
     if abandon_rate is not None and abandon_rate > 0.5:
         alarms.append("search_abandon_rate")
