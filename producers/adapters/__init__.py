@@ -14,6 +14,7 @@ from producers.adapters import (
     openhands,
     otlp,
     swe_agent,
+    ubi,
 )
 from producers.translation import Adapter
 
@@ -30,6 +31,7 @@ ADAPTERS: tuple[Adapter, ...] = (
     swe_agent.ADAPTER,
     otlp.ADAPTER,
     mcp.ADAPTER,
+    ubi.ADAPTER,
 )
 """Asked in this order which of them recognises a file."""
 
