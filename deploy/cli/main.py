@@ -28,6 +28,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("explain", "deploy.cli.explain"),
     Command("forget", "deploy.cli.forget"),
     Command("gate", "deploy.cli.gate"),
+    Command("eval", "deploy.cli.eval"),
     Command("import", "deploy.cli.import_"),
     Command("index", "deploy.cli.index"),
     Command("mcp", "deploy.cli.mcp"),

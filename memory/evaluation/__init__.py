@@ -1,0 +1,1 @@
+"""How good search is: known-item queries, measures with intervals, perturbed queries."""
