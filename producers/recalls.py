@@ -6,6 +6,7 @@ Candidates are read from the text that the model saw, which is what it could ope
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -19,6 +20,11 @@ from streams.events import Surface, ToolStatus
 from streams.recall import Candidate, RecallOutcome, ResultStatus
 
 _JSON = json.JSONDecoder()
+_HEADED = (
+    re.compile(r"^File: (.+)$(?=\nL\d+: )", re.M),  # Gemini CLI
+    re.compile(r"^((?:/|[A-Za-z]:\\).+):$(?=\n +Line \d+: )", re.M),  # OpenCode
+)
+_FRAME = re.compile(r"Found \d+ |No files found|\(Results are ")
 _CODE_SEARCHES = ("Grep", "Glob")
 _QUERY_KEYS = {"Grep": "pattern", "Glob": "pattern", "WebSearch": "query", "graph_resolve": "query"}
 
@@ -74,6 +80,9 @@ def _redacted(value: Any) -> Any:
 
 def _shown(tool: str, seen: Observed, text: str, query: str) -> RecallOutcome:
     if tool == "Grep":
+        headed = _headed(text)
+        if headed:
+            return foreign.candidates_from_paths(headed, _folder(seen))
         return foreign.candidates_from_grep(text, seen.input, seen.cwd)
     if tool == "Glob":
         return foreign.candidates_from_paths(_glob_paths(seen, text), seen.cwd)
@@ -83,11 +92,23 @@ def _shown(tool: str, seen: Observed, text: str, query: str) -> RecallOutcome:
     return said if said is not None else foreign.read_result(text, merged=True, ours=tool in RECALL_TOOLS, query=query)
 
 
+def _headed(text: str) -> list[str]:
+    """Files of an answer that gives each a line of its own before its hits."""
+    return [name for form in _HEADED for name in form.findall(text)]
+
+
+def _folder(seen: Observed) -> str:
+    """Where relative names of an answer start: at the folder that was searched, where it is known whole."""
+    named = seen.input.get("dir_path") or seen.input.get("path")
+    return named if isinstance(named, str) and named.startswith("/") else seen.cwd
+
+
 def _glob_paths(seen: Observed, text: str) -> list[str]:
     told = seen.structured.get("filenames") if isinstance(seen.structured, dict) else None
     if isinstance(told, list):
         return [name for name in told if isinstance(name, str)]
-    return [line for line in text.splitlines() if "/" in line or "\\" in line or "." in line.strip("(). ")]
+    lines = [line for line in text.splitlines() if not _FRAME.match(line)]
+    return [line for line in lines if "/" in line or "\\" in line or "." in line.strip("(). ")]
 
 
 def _web_results(seen: Observed, text: str) -> list[Any]:
