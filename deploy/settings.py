@@ -42,6 +42,8 @@ class Settings(BaseSettings):
     """Rows of a table that the sink lands at the latest."""
     flush_seconds: float = Field(default=5.0, gt=0)
     """Seconds after which the sink lands what it holds."""
+    flush_idle_seconds: float = Field(default=5.0, gt=0)
+    """Seconds without a new record after which the sink lands what it holds, if that is earlier."""
     retention_days: dict[str, int] = {}
     """Days that a table keeps, as JSON such as `{"tool_events": 90, "dead_letters": 30}`; a table not named keeps
     everything. Applied by `trodden compact`."""

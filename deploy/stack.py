@@ -45,11 +45,12 @@ APPLIER = Role("applier", "published priors to the search store")
 RANKER = Role("ranker", "searches and consumptions to published priors")
 
 COLLECTOR = Role("collector", "hooks, traces and events over HTTP to the log")
+HUB = Role("hub", "the REST API")
 
 ROLES: tuple[Role, ...] = (CORRELATOR, SINK, APPLIER)
 """What turns events into figures and figures into ranks."""
 
-SERVING: tuple[Role, ...] = (*ROLES, RANKER, COLLECTOR)
+SERVING: tuple[Role, ...] = (*ROLES, RANKER, COLLECTOR, HUB)
 """What `trodden up` runs: it also takes events in, and publishes priors by the clock."""
 
 
@@ -143,6 +144,7 @@ class Stack:
                 "TRODDEN_BROKER": self.connection.bootstrap,
                 "TRODDEN_SESSION_SECONDS": str(self.connection.session_timeout_s),
                 "TRODDEN_FLUSH_SECONDS": str(self.settings.flush_seconds),
+                "TRODDEN_FLUSH_IDLE_SECONDS": str(self.settings.flush_idle_seconds),
             },
         )
 

@@ -52,6 +52,7 @@ class Sink:
         emitter: Where dead letters go; without one a rejected line is only logged.
         flush_rows: Rows held at most before they are landed.
         flush_s: Seconds that a row is held at most.
+        idle_s: Land earlier when nothing came for so many seconds; as long as `flush_s` by default.
         retry_s: Pause after a store or broker refused.
     """
 
@@ -63,12 +64,14 @@ class Sink:
         emitter: Emitter | None = None,
         flush_rows: int = 5000,
         flush_s: float = 5.0,
+        idle_s: float | None = None,
         retry_s: float = 1.0,
     ) -> None:
         self._consumer = consumer
         self._emitter = emitter
         self._flush_rows = flush_rows
         self._flush_s = flush_s
+        self._idle_s = flush_s if idle_s is None else idle_s
         self._retry_s = retry_s
         self.storage = LocalStorage(Path(root) / publisher.TABLES_FOLDER)
         self.catalog = Path(root).absolute() / publisher.CATALOG
@@ -76,6 +79,7 @@ class Sink:
         self._held: dict[Partition, list[Record]] = {}
         self._rows_held = 0
         self._oldest: float | None = None
+        self._newest = 0.0
         self._published_at = -1e9
         self._publish_cost = 0.0
         self._unpublished = False
@@ -97,17 +101,25 @@ class Sink:
     async def step(self) -> None:
         """Poll once; land when enough is held or it was held long enough."""
         now = asyncio.get_running_loop().time
-        records = await self._consumer.poll(max_records=2000, timeout_s=min(self._flush_s / 2, 0.25))
+        patience = min(self._flush_s / 2, self._idle_s / 2, 0.25)
+        records = await self._consumer.poll(max_records=2000, timeout_s=patience)
         for record in records:
             self._held.setdefault(Partition(record.topic, record.partition), []).append(record)
             self._rows_held += (record.value or b"").count(b"\n") + 1
-        if records and self._oldest is None:
-            self._oldest = now()
-        if self._oldest is not None and (self._rows_held >= self._flush_rows or now() - self._oldest >= self._flush_s):
+        if records:
+            self._newest = now()
+            self._oldest = self._newest if self._oldest is None else self._oldest
+        if self._due(now()):
             await self.flush()
         # A catalog over many files takes a while to write: spend at most a fifth of the time on it.
         if self._unpublished and now() - self._published_at >= 5 * self._publish_cost:
             await self._publish()
+
+    def _due(self, now: float) -> bool:
+        if self._oldest is None:
+            return False
+        waited = now - self._oldest >= self._flush_s or now - self._newest >= self._idle_s
+        return waited or self._rows_held >= self._flush_rows
 
     async def flush(self) -> None:
         """Land what is held and commit its offsets. A store or broker that refuses leaves all of it held.

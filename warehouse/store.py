@@ -14,11 +14,12 @@ import duckdb
 
 from streams import codec
 from streams.codec import LogEvent
-from warehouse import manifest, measures, partition, publisher
+from warehouse import manifest, measures, partition, publisher, verdict
 from warehouse.measures import SLICES, Measure, Query
 from warehouse.schema import TABLES
 from warehouse.storage.store import LocalStorage
 from warehouse.values import MeasureValue, Question, figure
+from warehouse.verdict import Diagnosis
 
 PARTS = 200
 """Groups of invocations that the bootstrap draws from; more change no digit that is shown."""
@@ -193,6 +194,14 @@ class Warehouse:
                 rows = connection.execute(query, measures.used(query, parameters)).fetchall()
                 found |= _figures(group, rows, question)
         return [value for measure in chosen for value in found[measure.name]]
+
+    def diagnose(self, asof: datetime, days: int = 7, *, surface: str | None = "memory") -> Diagnosis:
+        """Return what is to be looked at first: empty answers, unclear attribution, or the order of results."""
+        known, exposed, clean = (
+            verdict.by_name(self.measures(asof, days, surface=surface, base=base, credit=credit))
+            for base, credit in (("known", "all"), ("exposed", "all"), ("known", "clean"))
+        )
+        return verdict.judge(known, exposed, clean)
 
     def recall_events(
         self,

@@ -79,7 +79,7 @@ class Question:
 def figure(measure: Measure, parts: Sequence[tuple[Any, Any]], question: Question, slice_: str = "all") -> MeasureValue:
     """Return the figure of one slice from the (numerator, denominator) of its parts."""
     value, low, high, n = _estimate(measure, parts)
-    age = question.as_of - question.newest if question.newest is not None else None
+    age = max(question.as_of - question.newest, timedelta(0)) if question.newest is not None else None
     state, reason = _state(measure, value, age, question)
     return MeasureValue(
         name=measure.name,

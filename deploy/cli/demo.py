@@ -35,7 +35,8 @@ def command(
 
     present = SystemClock().now() if as_of is None else as_of.replace(tzinfo=UTC)
     with Watching(quiet=as_json) as watching:
-        summary = asyncio.run(run(load(data=data, flush_seconds=0.2), present, watch=watching.stage))
+        settings = load(data=data, flush_seconds=3.0, flush_idle_seconds=0.2)
+        summary = asyncio.run(run(settings, present, watch=watching.stage))
     if as_json:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
     else:

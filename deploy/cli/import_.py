@@ -35,7 +35,7 @@ def command(
     """
     from deploy.importing import import_sessions
 
-    settings = load(data=data, flush_seconds=0.3)
+    settings = load(data=data, flush_seconds=3.0, flush_idle_seconds=0.2)
     wanted = list(paths or [])
     if claude:
         wanted.append(settings.claude_config_dir.expanduser() / "projects")

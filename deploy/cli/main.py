@@ -25,6 +25,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("anchors", "deploy.cli.anchors"),
     Command("compact", "deploy.cli.compact"),
     Command("demo", "deploy.cli.demo"),
+    Command("diagnose", "deploy.cli.diagnose"),
     Command("explain", "deploy.cli.explain"),
     Command("forget", "deploy.cli.forget"),
     Command("gate", "deploy.cli.gate"),

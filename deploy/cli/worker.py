@@ -20,6 +20,7 @@ class RoleName(StrEnum):
     APPLIER = "applier"
     RANKER = "ranker"
     COLLECTOR = "collector"
+    HUB = "hub"
 
 
 def command(

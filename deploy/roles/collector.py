@@ -19,7 +19,7 @@ from streams.emitter import KafkaEmitter
 from streams.errors import ConfigError
 
 
-class _Server(uvicorn.Server):
+class QuietServer(uvicorn.Server):
     """A server that leaves the signals to the worker that runs it."""
 
     @contextlib.contextmanager
@@ -43,7 +43,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         options = uvicorn.Config(
             app, host=settings.host, port=settings.collector_port, log_level="warning", lifespan="off"
         )
-        server = _Server(options)
+        server = QuietServer(options)
         async with KafkaEmitter(own_connection(settings)) as emitter, asyncio.TaskGroup() as tasks:
             tasks.create_task(drain(spool, Publisher(emitter), stop=stop, wake=wake))
             tasks.create_task(server.serve())

@@ -32,6 +32,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
                 emitter=emitter,
                 flush_rows=settings.flush_rows,
                 flush_s=settings.flush_seconds,
+                idle_s=settings.flush_idle_seconds,
             )
         )
         await sinks[0].run(stop)

@@ -253,3 +253,14 @@ def test_a_record_of_a_topic_we_do_not_land_makes_no_row() -> None:
     record = Record(topic="recall.anchor-priors.v1", partition=0, offset=0, key=b"F1", value=b"{}", timestamp=T0)
 
     assert rows.sort([record]).rows == {}
+
+
+async def test_what_is_held_lands_early_when_nothing_more_comes(tmp_path: Path) -> None:
+    log = LocalLog(partitions=1, clock=FixedClock(T0))
+    await emit_recalls(log, [a_recall("r1")])
+    sink = Sink(log.consumer(SINK_TOPICS, group=GROUP), tmp_path, flush_s=3600, idle_s=0)
+    sink.prepare()
+
+    await sink.step()
+
+    assert sink.landed.rows == 1

@@ -180,3 +180,17 @@ def test_the_outcome_states_share_all_searches(warehouse: Warehouse, recalls: li
 
     assert sum(value.value or 0 for value in values) == pytest.approx(1)
     assert {value.n for value in values} == {len({recall.recall_id for recall in recalls})}
+
+
+def test_a_search_that_only_the_memory_server_reported_counts_in_no_measure_unless_asked_for(tmp_path: Path) -> None:
+    searches = [a_recall("r1", consumed=(a_consumption(1),)), a_recall("r2", runtime="mcp")]
+    warehouse = a_warehouse(tmp_path, searches)
+
+    [usual] = warehouse.measures(T0, 30, names=["consumed_at_1"])
+    [asked] = warehouse.measures(T0, 30, names=["consumed_at_1"], runtime="mcp")
+
+    assert (usual.value, usual.n) == (1.0, 1)
+    assert (asked.value, asked.n) == (0.0, 1)
+    assert {anchor.exposures for anchor in warehouse.anchors(T0)} == {1}
+    assert {exposure.recall_id for exposure in warehouse.anchor_exposures(T0)} == {"r1"}
+    assert len(warehouse.recall_events()) == 2

@@ -17,6 +17,7 @@ WITH shown AS (
         FROM recall_candidate
         WHERE
             NOT repeated
+            AND runtime <> 'mcp'
             AND occurred_at <= $asof::TIMESTAMPTZ
             AND ($surface::VARCHAR IS NULL OR surface = $surface)
     )
@@ -32,7 +33,8 @@ opened AS (
         ) AS consumptions_outside
     FROM recall_consumption
     WHERE
-        occurred_at <= $asof::TIMESTAMPTZ
+        runtime <> 'mcp'
+        AND occurred_at <= $asof::TIMESTAMPTZ
         AND consumed_at <= $asof::TIMESTAMPTZ
         AND ($surface::VARCHAR IS NULL OR surface = $surface)
     GROUP BY anchor

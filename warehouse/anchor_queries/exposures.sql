@@ -22,6 +22,7 @@ SELECT
 FROM recall_candidate
 WHERE
     NOT repeated
+    AND runtime <> 'mcp'  -- reported by the memory server alone: nothing is known of what came of it
     AND dt BETWEEN (($asof::TIMESTAMPTZ - to_days($days::INT)) AT TIME ZONE 'UTC')::DATE
     AND ($asof::TIMESTAMPTZ AT TIME ZONE 'UTC')::DATE
     AND occurred_at BETWEEN $asof::TIMESTAMPTZ - to_days($days::INT) AND $asof::TIMESTAMPTZ

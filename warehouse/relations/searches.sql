@@ -1,6 +1,8 @@
 -- name: searches
 -- grain: one row a search of the asked window and filters, whatever its outcome; `slice` is what the figure is split by,
 --   `part` one of $parts groups of whole invocations, which the bootstrap draws from
+--   A search that only the memory server itself reported (runtime 'mcp') is left out unless asked for by name: nothing
+--   is known of what came of it, and the agent's own transcript usually tells of the same search again.
 -- source: recall_fact
 SELECT
     *,
@@ -32,5 +34,6 @@ WHERE
     AND ($surface::VARCHAR IS NULL OR surface = $surface)
     AND ($agent::VARCHAR IS NULL OR agent_id = $agent)
     AND ($runtime::VARCHAR IS NULL OR runtime = $runtime)
+    AND (runtime <> 'mcp' OR $runtime::VARCHAR = 'mcp')
     AND ($tool::VARCHAR IS NULL OR tool = $tool)
     AND ($credit = 'all' OR clarity IS DISTINCT FROM 'ambiguous')

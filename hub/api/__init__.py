@@ -1,0 +1,1 @@
+"""The REST API: the same figures as `trodden measures`, for programs."""
