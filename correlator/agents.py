@@ -16,7 +16,7 @@ from typing import Any
 import faust
 
 from correlator.consumer import Correlator, WorkerOptions
-from streams.app import worker_app
+from streams.app import acknowledge, worker_app
 from streams.emitter import KafkaEmitter
 from streams.errors import BrokerUnavailable
 from streams.log import Record
@@ -93,20 +93,19 @@ def _reader(app: faust.App, correlator: Correlator) -> Callable[[Any], Awaitable
 
 
 class Ack:
-    """Marks one message as done, unless its partition has moved since: then it is read again."""
+    """Marks one message as done."""
 
-    __slots__ = ("_app", "_event", "offset")
+    __slots__ = ("_app", "_message", "offset")
 
     def __init__(self, app: faust.App, event: Any) -> None:
         self._app = app
-        self._event = event
+        self._message = event.message
         self.offset: int = event.message.offset
         event.message.value = event.value = None  # it may be held for long, and the bytes are not needed again
 
     def __call__(self) -> None:
-        """Ack."""
-        if self._event.message.generation_id == self._app.consumer_generation_id:
-            self._event.ack()
+        """Mark it."""
+        acknowledge(self._app, self._message)
 
 
 def _record(message: Any) -> Record:

@@ -27,7 +27,7 @@ from streams.client import Connection
 from streams.clock import Clock, SystemClock
 from streams.codec import decode
 from streams.deadletter import DeadLetter, DlqBudget, DlqLimit
-from streams.errors import TransientError
+from streams.errors import RecordSkipped, TransientError
 from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolEvent
 from streams.log import Emitter, Journal, Partition, Record
 from streams.topics import MAX_MESSAGE_BYTES, RECALL_EVENTS, TOOL_EVENTS, TRAJECTORIES, Topic
@@ -67,6 +67,8 @@ class _Part:
 
     core: PartitionCore
     taken_at: datetime
+    next_offset: int | None = None
+    """Null until the first record came."""
     unacked: deque[Acknowledge] = field(default_factory=deque)
 
 
@@ -108,19 +110,32 @@ class Correlator:
             self._generation = generation
         partition = Partition(record.topic, record.partition)
         part = self._parts.get(partition) or await self._adopt(partition)
+        await self._check_gap(partition, part, record.offset)
         events, letters = usable(record)
         await self._bury(record, letters)
         self._budget = self._budget.after(good=len(events), dead=len(letters))
         if missing := part.core.missing(record.offset, events):
             await self._restore(partition, part.core, missing)
         part.core.feed(record.offset, events, record.timestamp)
-        part.taken_at = self._clock.now()
+        part.taken_at, part.next_offset = self._clock.now(), record.offset + 1
         part.unacked.append(ack)
         self._backlog += len(events)
         self._work.set()
         if self._backlog > MAX_BACKLOG:
             self._room.clear()
             await self._room.wait()
+
+    async def _check_gap(self, partition: Partition, part: _Part, offset: int) -> None:
+        """Offsets without a record are the log's affair; a record that nobody showed us is a fault.
+
+        Raises:
+            RecordSkipped: to end this life of the worker; the next one reads from the committed offset.
+        """
+        if part.next_offset is None or part.next_offset == offset:
+            return
+        read = partial(self._journal.history, partition, part.next_offset, offset - 1)
+        if part.next_offset > offset or len(await patiently(read)) > 0:
+            raise RecordSkipped(f"{partition}: expected offset {part.next_offset}, got {offset}")
 
     async def flush(self) -> None:
         """Deliver what all partitions conclude at present, then ack up to their frontiers."""

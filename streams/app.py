@@ -44,6 +44,11 @@ def worker_app(name: str, connection: Connection, *, folder: Path, commit_interv
     return app
 
 
+def acknowledge(app: faust.App, message: Any) -> None:
+    """Mark a message as done; nothing else does, and messages of a partition are marked in offset order."""
+    app.consumer.acknowledge(message)
+
+
 FETCH_WAIT_MS = 50
 """A broker may hold an empty fetch so long; Faust's fixed 1.5 s is all waited out by a broker that does not wake up."""
 
@@ -58,6 +63,18 @@ class _Thread(driver.AIOKafkaConsumerThread):  # type: ignore[misc]  # faust is 
 class _Consumer(driver.Consumer):  # type: ignore[misc]  # faust is untyped
     def _new_consumer_thread(self) -> _Thread:
         return _Thread(self, loop=self.loop, beacon=self.beacon)
+
+    def ack(self, message: Any) -> bool:
+        """Do nothing: Faust acks what it skips during a rebalance, and would then commit past what nobody has read.
+
+        Source: faust/streams.py 0.15.3, `_py_aiter`, the branch of `skipped_value`.
+        """
+        return False
+
+    def acknowledge(self, message: Any) -> None:
+        """Mark a message as done, unless its partition has moved since it came: then it is read again."""
+        if message.generation_id == self.app.consumer_generation_id:
+            super().ack(message)
 
 
 class _Transport(driver.Transport):  # type: ignore[misc]  # faust is untyped

@@ -171,13 +171,12 @@ async def lag(connection: Connection, group: str, topics: Sequence[str]) -> dict
     Raises:
         BrokerUnavailable: when the broker does not answer.
     """
+    tps = await _partitions_of(connection, topics)
     reader = AIOKafkaConsumer(
         **connection.options(), group_id=group, enable_auto_commit=False, fetch_max_wait_ms=50, client_id="trodden-lag"
     )
     try:
         await reader.start()
-        await reader.topics()
-        tps = [TopicPartition(topic, n) for topic in topics for n in sorted(reader.partitions_for_topic(topic) or ())]
         reader.assign(tps)
         starts, ends = await reader.beginning_offsets(tps), await _ends(reader, tps)
         return {
@@ -188,6 +187,20 @@ async def lag(connection: Connection, group: str, topics: Sequence[str]) -> dict
         raise translated(error, f"measuring the lag of {group}") from error
     finally:
         await reader.stop()
+
+
+async def _partitions_of(connection: Connection, topics: Sequence[str]) -> list[TopicPartition]:
+    admin = await _connected_admin(connection, _FETCH_SECONDS)
+    try:
+        described = await admin.describe_topics(list(topics))
+    except (kafka.KafkaError, OSError) as error:
+        raise translated(error, "describing topics") from error
+    finally:
+        await admin.close()
+    found = {topic["topic"]: [p["partition"] for p in topic["partitions"]] for topic in described}
+    if missing := [topic for topic in topics if not found.get(topic)]:
+        raise BrokerUnavailable(f"expected topics {', '.join(missing)} on the broker, got none of that name")
+    return [TopicPartition(topic, number) for topic in topics for number in sorted(found[topic])]
 
 
 async def _ends(reader: AIOKafkaConsumer, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:

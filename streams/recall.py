@@ -294,7 +294,7 @@ class TaskTrajectory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     schema_version: int = RECALL_SCHEMA_VERSION
 
 
-class SpecPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SpecPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The specification's consumption prior with everything that made it."""
 
     prior: float
@@ -305,7 +305,7 @@ class SpecPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     days_since_consumed: float | None = None
 
 
-class CalibratedPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CalibratedPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The rank-aware estimate: consumptions against those expected at the ranks shown."""
 
     ratio: float
@@ -321,7 +321,7 @@ class CalibratedPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """Shrinkage pseudo-count of the kind."""
 
 
-class AnchorPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AnchorPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What consumption says of one anchor as of one instant (key: anchor)."""
 
     anchor: str
