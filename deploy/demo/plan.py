@@ -190,6 +190,12 @@ PLAN: tuple[Visit, ...] = (
         times=2,
     ),
     Visit(
+        prompt="How exact are the positions on the map?",
+        steps=(Search("map tiles pack"), Open("doc:research/2031-gps-under-trees")),
+        times=2,
+        first_day=6,
+    ),
+    Visit(
         prompt="Rebuild the map pack.",
         steps=(Search("map tiles pack"), Open("F108"), Run("make tiles", outcome="interrupted")),
         times=1,

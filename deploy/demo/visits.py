@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -33,6 +33,8 @@ class ExpectedRecall:
     shown: tuple[str, ...]
     consumed: tuple[str, ...]
     """Anchors of shown documents that are opened later in the visit, in order."""
+    outside: tuple[str, ...]
+    """Anchors of documents that are opened after it although no search of the visit had shown them."""
     first_rank: int | None
     """Rank of the first one that is opened; null when none is."""
     best_rank: int | None
@@ -68,30 +70,43 @@ def expected(planned: Sequence[PlannedVisit], search: SearchFunction) -> list[Ex
 
 def _expected_of(item: PlannedVisit, search: SearchFunction) -> Iterator[ExpectedRecall]:
     steps = _one_by_one(item.visit.steps)
-    for index, (group, step) in enumerate(steps):
-        query = _query(step)
-        if query is None:
-            continue
-        ranks = {query: 1}
-        if isinstance(step, Search):
-            ranks = {candidate.anchor: candidate.rank for candidate in search(query)}
+    pools = {index: _pool(step, search) for index, (_, step) in enumerate(steps) if _query(step) is not None}
+    for index, ranks in pools.items():
+        group, step = steps[index]
         later = [one for _, one in steps[index + 1 :]]
         unasked = [one for other, one in steps[index + 1 :] if other != group]
         opened = [one.anchor for one in later if isinstance(one, Open) and one.anchor in ranks]
         reformulated = bool(unasked) and _asks_memory(unasked[0], ranks)
-        fell_back = any(isinstance(one, GrepTree) for one in later)
         yield ExpectedRecall(
             at=item.at,
-            query=query,
+            query=_query(step) or "",
             shown=tuple(ranks),
             consumed=tuple(dict.fromkeys(opened)),
+            outside=tuple(dict.fromkeys(_outside(steps, pools, index))),
             first_rank=ranks[opened[0]] if opened else None,
             best_rank=min((ranks[anchor] for anchor in opened), default=None),
             reformulated=reformulated,
             abandoned=bool(ranks) and not opened and not reformulated,
             zero_hit=not ranks,
-            fell_back_to_grep=fell_back,
+            fell_back_to_grep=any(isinstance(one, GrepTree) for one in later),
         )
+
+
+def _pool(step: Step, search: SearchFunction) -> dict[str, int]:
+    """Anchor -> rank of what a step showed."""
+    if isinstance(step, Search):
+        return {candidate.anchor: candidate.rank for candidate in search(step.query)}
+    return {_query(step) or "": 1}
+
+
+def _outside(steps: Sequence[tuple[int, Step]], pools: Mapping[int, Mapping[str, int]], search: int) -> Iterator[str]:
+    """Documents that were opened after this search, the last one before them, and that none had shown."""
+    for index, (_, step) in enumerate(steps):
+        before = [asked for asked in pools if asked < index]
+        if not isinstance(step, Open) or max(before, default=None) != search:
+            continue
+        if not any(step.anchor in pools[asked] for asked in before):
+            yield step.anchor
 
 
 def _query(step: Step) -> str | None:

@@ -70,6 +70,12 @@ def test_parallel_searches_answer_in_the_opposite_order(tmp_path: Path) -> None:
     assert [one for one in asked if one in answered] != answered
 
 
+def test_some_document_is_opened_that_no_search_had_shown() -> None:
+    outside = Counter(anchor for recall in expected(schedule(AS_OF), lookup) for anchor in recall.outside)
+
+    assert outside["doc:research/2031-gps-under-trees"] == 2
+
+
 def test_the_plan_makes_one_document_rise_from_rank_4_and_another_sink_from_rank_1() -> None:
     recalls = expected(schedule(AS_OF), lookup)
 
