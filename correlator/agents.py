@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import faust
+import msgspec
 
 from correlator.consumer import Correlator, WorkerOptions
+from correlator.documents import NO_DOCUMENTS, Documents
 from streams.app import acknowledge, worker_app
 from streams.emitter import KafkaEmitter
 from streams.errors import BrokerUnavailable
+from streams.events import DocumentIndexed
 from streams.log import Record
-from streams.store import KafkaJournal
-from streams.topics import PROGRESS, TOOL_EVENTS
+from streams.store import KafkaJournal, KafkaTable
+from streams.topics import DOCUMENTS, PROGRESS, TOOL_EVENTS
 
 STOP_SECONDS = 6.0
 """How long a stopping worker tries to deliver what it holds; undelivered work is done again by the next owner."""
@@ -45,8 +49,9 @@ async def work(options: WorkerOptions, *, stop: asyncio.Event | None = None) -> 
     async with (
         KafkaEmitter(options.connection, client_id=options.group) as emitter,
         KafkaJournal(options.connection, PROGRESS.name) as journal,
+        KafkaTable(options.connection, DOCUMENTS.name) as table,
     ):
-        correlator = Correlator(emitter, journal, options)
+        correlator = Correlator(emitter, journal, options, documents=Indexed(table))
         app = worker_app(options.group, options.connection, folder=options.folder)
         source = app.topic(TOOL_EVENTS.name, key_type=bytes, value_type=bytes)
         app.agent(source, name="correlate", concurrency=1)(_reader(app, correlator))
@@ -90,6 +95,30 @@ def _reader(app: faust.App, correlator: Correlator) -> Callable[[Any], Awaitable
                 await asyncio.Event().wait()  # to return would ack: Faust restarts an agent past its failed message
 
     return correlate
+
+
+class Indexed:
+    """The indexed documents as far as the topic tells them; built anew after changes, at most once a second."""
+
+    def __init__(self, table: KafkaTable) -> None:
+        self._table = table
+        self._version = 0
+        self._built_at = -math.inf
+        self._documents = NO_DOCUMENTS
+
+    def __call__(self) -> Documents:
+        """Return them."""
+        now = asyncio.get_running_loop().time()
+        if self._table.version != self._version and now - self._built_at >= 1.0:
+            self._version, self._built_at = self._table.version, now
+            self._documents = Documents(_readable(self._table.values.values()))
+        return self._documents
+
+
+def _readable(values: Iterable[bytes]) -> Iterator[DocumentIndexed]:
+    for value in values:
+        with contextlib.suppress(msgspec.DecodeError):  # the sink has made a dead letter of it
+            yield msgspec.json.decode(value, type=DocumentIndexed)
 
 
 class Ack:

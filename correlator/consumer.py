@@ -20,6 +20,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from correlator.documents import NO_DOCUMENTS, Documents
 from correlator.partition import Conclusions, Limits, Marker, PartitionCore
 from correlator.window import DEFAULT_POLICY, CorrelatorPolicy
 from streams import deadletter
@@ -85,8 +86,16 @@ class Acknowledge(Protocol):
 class Correlator:
     """Feeds records to the core of their partition, delivers what it concludes, acks in order. Knows no Faust."""
 
-    def __init__(self, emitter: Emitter, journal: Journal, options: WorkerOptions, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        emitter: Emitter,
+        journal: Journal,
+        options: WorkerOptions,
+        clock: Clock | None = None,
+        documents: Callable[[], Documents] = lambda: NO_DOCUMENTS,
+    ) -> None:
         self._emitter = emitter
+        self._documents = documents
         self._journal = journal
         self._options = options
         self._clock = clock or SystemClock()
@@ -145,10 +154,10 @@ class Correlator:
     async def _flush(self) -> None:
         self._backlog = 0
         self._room.set()
-        now = self._clock.now()
+        now, documents = self._clock.now(), self._documents()
         for partition, part in list(self._parts.items()):
             silent = now - part.taken_at >= self._options.policy.idle_timeout
-            conclusions = part.core.flush(silent_until=now if silent else None)
+            conclusions = part.core.flush(silent_until=now if silent else None, documents=documents)
             await self._deliver(conclusions)
             if self._parts.get(partition) is not part:
                 continue  # it moved meanwhile: its new owner writes the markers

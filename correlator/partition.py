@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from correlator.decide import END_OF_TIME, decide, is_news
+from correlator.documents import NO_DOCUMENTS, Documents
 from correlator.invocation import Invocation, evolve
 from correlator.window import DEFAULT_POLICY, CorrelatorPolicy
 from streams.events import ToolEvent
@@ -187,11 +188,12 @@ class PartitionCore:
         held.last_event = max(held.last_event, at)
         held.watermark_then = max(held.watermark_then, self.watermark)
 
-    def flush(self, *, silent_until: datetime | None = None) -> Conclusions:
+    def flush(self, *, silent_until: datetime | None = None, documents: Documents = NO_DOCUMENTS) -> Conclusions:
         """Conclude what changed since the last flush, and what has become idle.
 
         `silent_until` is the present when the partition has been read to its end and stays silent; the watermark
-        moves on to it, so that the last invocations close without a later event.
+        moves on to it, so that the last invocations close without a later event. `documents` are those indexed as
+        far as is known now: a read of one that no search had shown is a consumption outside the pool.
         """
         if silent_until is not None:
             self.watermark = max(self.watermark, silent_until)
@@ -203,7 +205,7 @@ class PartitionCore:
         for key in sorted(dirty, key=lambda key: self._held[key].first):
             held = self._held[key]
             try:
-                self._conclude(held, recalls, trajectories)
+                self._conclude(held, documents, recalls, trajectories)
             except Exception as error:  # whatever it is: reported, and the invocation is let go
                 failures.append(Failure(key, held.first, f"{type(error).__name__}: {error}"))
                 held.closed = True
@@ -258,9 +260,11 @@ class PartitionCore:
     def _is_idle(self, held: _Held) -> bool:
         return self.watermark - max(held.last_event, held.watermark_then) >= self._policy.idle_timeout
 
-    def _conclude(self, held: _Held, recalls: list[RecallEvent], trajectories: list[TaskTrajectory]) -> None:
+    def _conclude(
+        self, held: _Held, documents: Documents, recalls: list[RecallEvent], trajectories: list[TaskTrajectory]
+    ) -> None:
         now = END_OF_TIME if self._is_idle(held) else held.last_event
-        decisions = decide(held.state, now, policy=self._policy)
+        decisions = decide(held.state, now, policy=self._policy, documents=documents)
         held.closed = decisions.closed
         news = [recall for recall in decisions.recalls if is_news(held.sent.get(recall.recall_id), recall)]
         held.sent |= {recall.recall_id: recall for recall in news}

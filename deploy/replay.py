@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
+from correlator.documents import NO_DOCUMENTS, Documents
 from correlator.offline import correlate
 from correlator.window import DEFAULT_POLICY, CorrelatorPolicy
-from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolEvent
+from streams.events import DocumentIndexed, InvocationEnded, InvocationStarted, ToolCalled, ToolEvent
 from streams.log import Emitter, Record
 from streams.topics import RECALL_EVENTS, TRAJECTORIES, Topic
 from warehouse import rows, schema
@@ -62,9 +63,11 @@ Conclusions = Mapping[Topic, Mapping[str, bytes]]
 """Topic -> id -> message value."""
 
 
-def conclusions_of(events: Iterable[ToolEvent], policy: CorrelatorPolicy = DEFAULT_POLICY) -> Conclusions:
+def conclusions_of(
+    events: Iterable[ToolEvent], policy: CorrelatorPolicy = DEFAULT_POLICY, documents: Documents = NO_DOCUMENTS
+) -> Conclusions:
     """Return the final messages that these events come to."""
-    recalls, trajectories = correlate(events, policy=policy)
+    recalls, trajectories = correlate(events, policy=policy, documents=documents)
     encode = msgspec.json.Encoder().encode
     return {
         RECALL_EVENTS: {recall.recall_id: encode(recall) for recall in recalls},
@@ -79,6 +82,12 @@ def raw_events(
     for event in warehouse.tool_events(since=since, until=until):
         if isinstance(event, ToolCalled | InvocationStarted | InvocationEnded):
             yield event
+
+
+def indexed(warehouse: Warehouse) -> Documents:
+    """Return the documents that stand in the warehouse at present."""
+    found = warehouse.sql("SELECT anchor, path, doc_kind, occurred_at FROM documents WHERE NOT gone ORDER BY anchor")
+    return Documents(DocumentIndexed(**row) for row in found)
 
 
 async def rebuild(emitter: Emitter, conclusions: Conclusions) -> int:

@@ -171,7 +171,7 @@ async def lag(connection: Connection, group: str, topics: Sequence[str]) -> dict
     Raises:
         BrokerUnavailable: when the broker does not answer.
     """
-    tps = await _partitions_of(connection, topics)
+    tps = await partitions_of(connection, topics)
     reader = AIOKafkaConsumer(
         **connection.options(), group_id=group, enable_auto_commit=False, fetch_max_wait_ms=50, client_id="trodden-lag"
     )
@@ -189,7 +189,12 @@ async def lag(connection: Connection, group: str, topics: Sequence[str]) -> dict
         await reader.stop()
 
 
-async def _partitions_of(connection: Connection, topics: Sequence[str]) -> list[TopicPartition]:
+async def partitions_of(connection: Connection, topics: Sequence[str]) -> list[TopicPartition]:
+    """Return every partition of these topics.
+
+    Raises:
+        BrokerUnavailable: when the broker does not answer, or has no such topic (yet).
+    """
     admin = await _connected_admin(connection, _FETCH_SECONDS)
     try:
         described = await admin.describe_topics(list(topics))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka import errors as kafka
 
-from streams.client import Connection, translated
+from streams.client import Connection, partitions_of, translated
 from streams.consumer import record_of
 from streams.errors import BrokerUnavailable
 from streams.log import Partition, Record, newest_by_key
@@ -126,3 +126,69 @@ def _connected(client: _Client | None) -> _Client:
     if client is None:
         raise ValueError("expected a connected journal: use `async with`")
     return client
+
+
+class KafkaTable:
+    """The newest value of every key of a compacted topic, followed while the context is open.
+
+    Every reader holds all of it: there is no group. Entering returns once what stood on the topic is in.
+    """
+
+    def __init__(self, connection: Connection, topic: str) -> None:
+        self._topic = topic
+        self._connection = connection
+        self._following: asyncio.Task[None] | None = None
+        self.values: dict[str, bytes] = {}
+        """Changes in place; `version` tells when."""
+        self.version = 0
+
+    async def __aenter__(self) -> Self:
+        self._reader = AIOKafkaConsumer(
+            **self._connection.options(), enable_auto_commit=False, auto_offset_reset="earliest", fetch_max_wait_ms=100
+        )
+        try:
+            tps = await partitions_of(self._connection, [self._topic])
+            await self._reader.start()
+            self._reader.assign(tps)
+            await self._reader.seek_to_beginning(*tps)
+            while not await self._is_complete(tps):
+                await self._take()
+        except (kafka.KafkaError, OSError) as error:
+            await self._reader.stop()
+            raise translated(error, f"reading {self._topic}") from error
+        except BaseException:
+            await self._reader.stop()
+            raise
+        self._following = asyncio.create_task(self._follow())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+        await self._reader.stop()
+
+    async def _is_complete(self, tps: Sequence[TopicPartition]) -> bool:
+        ends = [self._reader.highwater(tp) for tp in tps]
+        return all(
+            [end is not None and await self._reader.position(tp) >= end for tp, end in zip(tps, ends, strict=True)]
+        )
+
+    async def _take(self) -> None:
+        for messages in (await self._reader.getmany(timeout_ms=200)).values():
+            for message in messages:
+                key = (message.key or b"").decode()
+                if message.value is None:
+                    self.values.pop(key, None)
+                else:
+                    self.values[key] = message.value
+                self.version += 1
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                await self._take()
+            except (kafka.KafkaError, OSError):
+                await asyncio.sleep(1.0)  # the broker is away; what is known stays known

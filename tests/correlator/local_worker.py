@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from correlator.consumer import Correlator, WorkerOptions
+from correlator.documents import NO_DOCUMENTS, Documents
 from correlator.partition import Limits
 from correlator.window import DEFAULT_POLICY, CorrelatorPolicy
 from streams.client import Connection
@@ -41,7 +42,12 @@ class LocalWorker:
     """One life of a worker."""
 
     def __init__(
-        self, log: LocalLog, *, limits: Limits | None = None, policy: CorrelatorPolicy = DEFAULT_POLICY
+        self,
+        log: LocalLog,
+        *,
+        limits: Limits | None = None,
+        policy: CorrelatorPolicy = DEFAULT_POLICY,
+        documents: Documents = NO_DOCUMENTS,
     ) -> None:
         self.clock = FixedClock(at(0))
         self._acked: dict[Partition, int] = {}
@@ -50,7 +56,7 @@ class LocalWorker:
         options = WorkerOptions(
             connection=Connection(bootstrap="local:0"), folder=Path(), limits=limits or Limits(), policy=policy
         )
-        self.correlator = Correlator(log.emitter(), log.journal(PROGRESS.name), options, self.clock)
+        self.correlator = Correlator(log.emitter(), log.journal(PROGRESS.name), options, self.clock, lambda: documents)
 
     def _forget(self, partitions: frozenset[Partition]) -> None:
         self._generation += 1

@@ -12,15 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from correlator.documents import Documents
 from correlator.offline import correlate
 from correlator.partition import Limits
 from streams import deadletter
 from streams.errors import DlqLimitExceeded
-from streams.events import SessionId, ToolEvent
+from streams.events import DocumentIndexed, SessionId, ToolEvent
 from streams.log import Partition
 from streams.testing import LocalLog
 from streams.topics import PROGRESS, RECALL_EVENTS, TOOL_EVENTS
-from tests.correlator.builders import a_call, a_search, an_end
+from tests.correlator.builders import a_call, a_search, an_end, at
 from tests.correlator.local_worker import (
     GROUP,
     LocalWorker,
@@ -222,3 +223,18 @@ def test_a_message_of_a_newer_producer_keeps_its_place_beside_the_markers() -> N
 
     assert key == "v1"
     assert msgspec.json.decode(value)["last"] == 7
+
+
+def test_a_read_of_an_indexed_document_that_no_search_had_shown_is_consumed_outside_the_pool() -> None:
+    document = DocumentIndexed(anchor="doc:docs/hidden", path="docs/hidden.md", doc_kind="feature", occurred_at=at(0))
+
+    async def scenario() -> LocalLog:
+        log = LocalLog(partitions=1)
+        read = a_call("Read", {"file_path": "docs/hidden.md"}, at_s=2)
+        await publish(log, [a_search("docs/a.md", at_s=0), read, an_end(at_s=3)])
+        await LocalWorker(log, documents=Documents([document])).finish()
+        return log
+
+    [recall] = final_recalls(asyncio.run(scenario())).values()
+
+    assert [(each.anchor, each.rank) for each in recall.consumed] == [("doc:docs/hidden", None)]
