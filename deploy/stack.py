@@ -127,7 +127,7 @@ class Stack:
         while any((await lag(self.connection, group, topics)).values()):
             if self._watcher.done():
                 self._watcher.result()
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.2)
 
     def _publish_catalog(self) -> None:
         """Publish now: under load the sink itself lets some time pass between two catalogs."""
