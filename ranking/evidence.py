@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ranking.anchors import AnchorFacts
 from ranking.counterfactual import LoggedSearch
 from ranking.gate import Evidence, Figures
 from ranking.interleave import Tally, Team, credited, seeded_coin, tally, team_draft
+from ranking.monitors import LoopMonitors, monitor
 from ranking.propensity import Shown
 from ranking.sequential import Share
+from streams.recall import AnchorPrior
 
 SHORT_DWELL_MS = 2000
 """Under it a consumption is a glance (F200, gate condition 2)."""
@@ -132,6 +136,35 @@ def randomised(searches: Iterable[Search]) -> list[Shown]:
         if search.ranker_mode == "interleave"
         for rank, anchor in enumerate(search.shown, start=1)
     ]
+
+
+def loop_monitors(
+    searches: Sequence[Search], priors: Iterable[AnchorPrior], facts: Mapping[str, AnchorFacts]
+) -> LoopMonitors:
+    """Return the loop's figures over these searches; `facts` name the indexed documents by their kind."""
+    lift = {prior.anchor: prior.spec.prior for prior in priors}
+    places = [(search, _places(search.base_order or search.shown)) for search in searches]
+    return monitor(
+        exposures=Counter(anchor for search in searches for anchor in search.shown),
+        indexed=[anchor for anchor, fact in facts.items() if fact.kind],
+        first_results=[(search.query, search.shown[0]) for search in searches if search.shown],
+        prior_and_rank=[
+            (lift.get(anchor, 0.0), base[anchor])
+            for search, base in places
+            for anchor in search.shown
+            if anchor in base
+        ],
+        consumed_moves=[
+            base[anchor] - rank
+            for search, base in places
+            for anchor, rank in zip(search.consumed, search.ranks, strict=True)
+            if rank is not None and anchor in base
+        ],
+    )
+
+
+def _places(order: Sequence[str]) -> dict[str, int]:
+    return {anchor: rank for rank, anchor in enumerate(order, start=1)}
 
 
 def _reciprocal(search: Search) -> float:

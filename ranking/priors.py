@@ -12,7 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ranking.recency import half_life_days
+import msgspec
+
+from ranking.recency import HALF_LIFE_DAYS, OTHER_HALF_LIFE_DAYS
 from streams.recall import SpecPrior
 
 Branch = Literal["constitutional", "grace", "cold_start", "low_sample", "full"]
@@ -41,8 +43,7 @@ class SpecConstants:
 SPEC = SpecConstants()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnchorRecord:
+class AnchorRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is known of one anchor's consumption at one instant."""
 
     kind: str
@@ -75,12 +76,12 @@ def spec_prior(record: AnchorRecord, mean_ctr_kind: float | None = None, constan
 
 def recency_factor(kind: str, days_since_consumed: float | None, constants: SpecConstants = SPEC) -> float:
     """Return how much of a lift is left since the last consumption, in (0, 1]; 1 for kinds that never fade."""
-    half_life = half_life_days(kind)
+    half_life = HALF_LIFE_DAYS.get(kind, OTHER_HALF_LIFE_DAYS)
     if half_life is None:
         return 1.0
     if days_since_consumed is None:
         return constants.never_consumed
-    return half_life / (half_life + max(0.0, days_since_consumed))
+    return half_life / (half_life + days_since_consumed) if days_since_consumed > 0.0 else 1.0
 
 
 def branch_of(record: AnchorRecord, constants: SpecConstants = SPEC) -> Branch:

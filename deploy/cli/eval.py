@@ -1,4 +1,4 @@
-"""`trodden eval`: how good search is on queries with known answers."""
+"""`trodden eval`: how good search is on queries with known answers, and rankers on logged searches."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from deploy.cli.eval_ranker import loop, ranker
 from deploy.settings import load
 from memory.embed.store import embedder
 from memory.evaluation.measures import Figure, KnownItem, Outcome, by_class, known_item
@@ -20,14 +21,18 @@ from memory.model import Mode, SearchRequest
 from memory.store import SearchStore
 from streams.errors import ConfigError
 
-command = typer.Typer(help="Measure search on queries with known answers.")
+command = typer.Typer(help="Measure search on queries with known answers, and rankers on logged searches.")
 
 SHOWN = ("recall_at_1", "recall_at_5", "recall_at_10", "mrr", "ndcg_at_10", "empty", "no_answer_precision")
 
 
 @command.callback()
 def root() -> None:
-    """Measure search on queries with known answers."""
+    """Measure search on queries with known answers, and rankers on logged searches."""
+
+
+command.command()(ranker)
+command.command()(loop)
 
 
 @command.command()

@@ -10,13 +10,15 @@ import msgspec
 import numpy as np
 import pytest
 
+from ranking.anchors import AnchorFacts
 from ranking.counterfactual import LoggedSearch, ReplayRules, consumed_mrr, replay
-from ranking.evidence import Search, figures, gather, randomised, self_test
+from ranking.evidence import Search, figures, gather, loop_monitors, randomised, self_test
 from ranking.job import read_searches
 from ranking.monitors import gini, monitor
 from ranking.propensity import Shown, estimate, isotonic
 from ranking.sequential import Share
-from tests.ranking.build import NOW
+from ranking.whatif import compare, settings_of
+from tests.ranking.build import NOW, a_prior
 from tests.warehouse.builders import T0, a_candidate, a_consumption, a_recall, a_warehouse
 
 
@@ -197,3 +199,31 @@ def test_searches_are_read_as_they_were_landed(tmp_path: Path) -> None:
     assert list(found[0].teams) == ["b", "a"]
     assert list(found[0].ranks) == [2, None]
     assert found[0].logged().consumed == {"b": 1.0, "z": 1.0}
+
+
+def test_a_ranker_is_replayed_on_the_base_order_with_priors_from_before() -> None:
+    searches = [a_search("abcd", "d", f"i{number}") for number in range(10)]
+    priors = {"d": a_prior("d", 0.4)}
+
+    found = compare(searches, priors, {}, ["base", "spec", '{"beta": 0.0}'])
+
+    base, spec, flat = found.trials
+    assert (base.replayed_mrr, spec.replayed_mrr, flat.replayed_mrr) == (0.25, 1.0, 0.25)
+    assert (base.changed, spec.changed, flat.changed) == (0, 10, 0)
+    assert spec.estimate.refused
+
+
+@pytest.mark.parametrize("config", ["{", "other", '{"beta": "much"}'])
+def test_a_configuration_that_is_none_is_refused_by_name(config: str) -> None:
+    with pytest.raises(ValueError, match=r"beta|expected base"):
+        settings_of(config)
+
+
+def test_the_loop_is_watched_over_logged_searches() -> None:
+    moved = a_search("ba", "b", base_order=["a", "b"])
+
+    found = loop_monitors([moved, a_search("ab", "a")], [a_prior("b", 0.3)], {"z": AnchorFacts(kind="feature")})
+
+    assert (found.documents, found.exposures) == (3, 4)
+    assert found.rank_1_persistence == 0.0
+    assert found.moved_up_consumption_share == 0.5
