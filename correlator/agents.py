@@ -24,6 +24,7 @@ from streams.emitter import KafkaEmitter
 from streams.errors import BrokerUnavailable
 from streams.events import DocumentIndexed
 from streams.log import Record
+from streams.server import Telemetry
 from streams.store import KafkaJournal, KafkaTable
 from streams.topics import DOCUMENTS, PROGRESS, TOOL_EVENTS
 
@@ -43,7 +44,9 @@ def run_worker(options: WorkerOptions) -> None:
     asyncio.run(work(options))
 
 
-async def work(options: WorkerOptions, *, stop: asyncio.Event | None = None) -> None:
+async def work(
+    options: WorkerOptions, *, stop: asyncio.Event | None = None, telemetry: Telemetry | None = None
+) -> None:
     """As `run_worker`, inside a running loop; `stop` ends it as a signal would."""
     stop = stop or _stop_on_signals()
     async with (
@@ -51,7 +54,7 @@ async def work(options: WorkerOptions, *, stop: asyncio.Event | None = None) -> 
         KafkaJournal(options.connection, PROGRESS.name) as journal,
         KafkaTable(options.connection, DOCUMENTS.name) as table,
     ):
-        correlator = Correlator(emitter, journal, options, documents=Indexed(table))
+        correlator = Correlator(emitter, journal, options, documents=Indexed(table), telemetry=telemetry)
         app = worker_app(options.group, options.connection, folder=options.folder)
         source = app.topic(TOOL_EVENTS.name, key_type=bytes, value_type=bytes)
         app.agent(source, name="correlate", concurrency=1)(_reader(app, correlator))

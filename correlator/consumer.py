@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,7 +23,7 @@ import msgspec
 from correlator.documents import NO_DOCUMENTS, Documents
 from correlator.partition import Conclusions, Limits, Marker, PartitionCore
 from correlator.window import DEFAULT_POLICY, CorrelatorPolicy
-from streams import deadletter
+from streams import deadletter, metrics
 from streams.client import Connection
 from streams.clock import Clock, SystemClock
 from streams.codec import decode
@@ -31,6 +31,7 @@ from streams.deadletter import DeadLetter, DlqBudget, DlqLimit
 from streams.errors import RecordSkipped, TransientError
 from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolEvent
 from streams.log import Emitter, Journal, Partition, Record
+from streams.server import Telemetry
 from streams.topics import MAX_MESSAGE_BYTES, RECALL_EVENTS, TOOL_EVENTS, TRAJECTORIES, Topic
 
 log = logging.getLogger(__name__)
@@ -93,7 +94,9 @@ class Correlator:
         options: WorkerOptions,
         clock: Clock | None = None,
         documents: Callable[[], Documents] = lambda: NO_DOCUMENTS,
+        telemetry: Telemetry | None = None,
     ) -> None:
+        self._telemetry = telemetry or Telemetry()
         self._emitter = emitter
         self._documents = documents
         self._journal = journal
@@ -117,11 +120,14 @@ class Correlator:
         if generation != self._generation:
             self._parts.clear()
             self._generation = generation
+            for gauge in (metrics.LAG, metrics.WATERMARK_AGE, metrics.OPEN_INVOCATIONS, metrics.HELD_MESSAGES):
+                self._telemetry.metrics.forget(gauge)
         partition = Partition(record.topic, record.partition)
         part = self._parts.get(partition) or await self._adopt(partition)
         await self._check_gap(partition, part, record.offset)
         events, letters = usable(record)
         await self._bury(record, letters)
+        self._measure(record, events, letters)
         self._budget = self._budget.after(good=len(events), dead=len(letters))
         if missing := part.core.missing(record.offset, events):
             await self._restore(partition, part.core, missing)
@@ -167,6 +173,26 @@ class Correlator:
             part.core.delivered(conclusions)
             while part.unacked and part.unacked[0].offset < part.core.frontier:
                 part.unacked.popleft()()
+            self._measure_flush(conclusions, partition, part, now)
+
+    def _measure(self, record: Record, events: Sequence[ToolEvent], letters: Sequence[DeadLetter]) -> None:
+        self._telemetry.polled("correlate", [record], self._clock.now())
+        count = self._telemetry.metrics.count
+        for adapter, number in Counter(event.source.adapter for event in events).items():
+            count(metrics.EVENTS, number, adapter=adapter, outcome="used")
+        for letter in letters:
+            count(metrics.EVENTS, adapter=letter.adapter or "unknown", outcome="dead")
+            count(metrics.DEAD_LETTERS, stage=letter.stage)
+
+    def _measure_flush(self, conclusions: Conclusions, partition: Partition, part: _Part, now: datetime) -> None:
+        told = self._telemetry.metrics
+        for kind, of_kind in (("recall", conclusions.recalls), ("trajectory", conclusions.trajectories)):
+            for phase, number in Counter(each.phase for each in of_kind).items():
+                told.count(metrics.REVISIONS, number, kind=kind, phase=phase)
+        name = f"{partition.topic}/{partition.number}"
+        told.set(metrics.OPEN_INVOCATIONS, part.core.open_invocations, partition=name)
+        told.set(metrics.HELD_MESSAGES, len(part.unacked), partition=name)
+        told.set(metrics.WATERMARK_AGE, (now - part.core.watermark).total_seconds(), partition=name)
 
     async def flush_for_ever(self) -> None:
         """Flush whenever there is something new, and once a second; ends only by an error or by being cancelled."""
@@ -179,6 +205,8 @@ class Correlator:
                 raise self._failure
             started = loop.time()
             await self.flush()
+            self._telemetry.health.progressed()
+            self._telemetry.metrics.observe(metrics.FLUSH_SECONDS, loop.time() - started)
             await asyncio.sleep(max(self._options.flush_interval_s, loop.time() - started))
 
     def fail(self, error: Exception) -> None:

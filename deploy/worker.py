@@ -9,6 +9,7 @@ import signal
 
 from deploy.broker import own_connection
 from deploy.settings import Settings
+from deploy.telemetry import serving
 from streams.client import ensure_topics
 
 
@@ -20,4 +21,5 @@ async def run(role: str, settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     await ensure_topics(own_connection(settings), partitions=settings.partitions)
-    await importlib.import_module(f"deploy.roles.{role}").main(settings, stop)
+    with serving(role, settings):
+        await importlib.import_module(f"deploy.roles.{role}").main(settings, stop)

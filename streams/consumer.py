@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +20,10 @@ OnRevoked = Callable[[frozenset[Partition]], None]
 """Called before partitions may go to another member: forget what you hold of them."""
 
 
+OnPolled = Callable[[Sequence[Record]], None]
+"""Called after every poll, an empty one too: the reader makes progress."""
+
+
 class KafkaConsumer:
     """A `Consumer` on Kafka. Connect with `async with KafkaConsumer(connection, topics, group=...) as consumer`.
 
@@ -34,8 +38,10 @@ class KafkaConsumer:
         *,
         group: str,
         on_revoked: OnRevoked | None = None,
+        on_polled: OnPolled | None = None,
         client_id: str = "trodden",
     ) -> None:
+        self._on_polled = on_polled or (lambda _: None)
         self._topics = tuple(topics)
         self._group = group
         self._listener = _Listener(on_revoked or (lambda _: None))
@@ -80,7 +86,9 @@ class KafkaConsumer:
             fetched = await self._connected.getmany(timeout_ms=int(timeout_s * 1000), max_records=max_records)
         except (kafka.KafkaError, OSError) as error:
             raise translated(error, f"reading {', '.join(self._topics)}") from error
-        return [record_of(message) for messages in fetched.values() for message in messages]
+        records = [record_of(message) for messages in fetched.values() for message in messages]
+        self._on_polled(records)
+        return records
 
     async def commit(self, offsets: Mapping[Partition, int]) -> None:
         """Store the next offset to read for each partition. Never goes back on its own.

@@ -11,6 +11,7 @@ from correlator.consumer import WorkerOptions
 from correlator.window import DEFAULT_POLICY
 from deploy.broker import own_connection
 from deploy.settings import Settings
+from deploy.telemetry import telemetry
 
 
 async def main(settings: Settings, stop: asyncio.Event) -> None:
@@ -20,4 +21,4 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         folder=settings.data_dir / "logs" / "faust",
         policy=replace(DEFAULT_POLICY, idle_timeout=timedelta(minutes=settings.idle_minutes)),
     )
-    await work(options, stop=stop)
+    await work(options, stop=stop, telemetry=telemetry)
