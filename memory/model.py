@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from ranking.rerank import Reranked
+from ranking.serve import Served
 from streams.recall import TargetRef
 
 Mode = Literal["lexical", "semantic", "hybrid"]
@@ -111,6 +112,10 @@ class SearchRequest:
     explain: bool = False
     rerank: Rerank = "off"
     estimator: Literal["spec", "calibrated"] = "spec"
+    interleave: bool = False
+    """Show a draft of the base and the reranked order, so that what is opened votes for one of them."""
+    explore: float = 0.0
+    """Share of searches that give rank 4 to a document hardly ever shown."""
     intent: Literal["coverage"] | None = None
 
 
@@ -196,6 +201,8 @@ class Answer:
     index_age_seconds: float | None = None
     elapsed_ms: float = 0.0
     reranked: Reranked | None = None
+    served: Served | None = None
+    """Which order was shown, by which chances; null when no reranker ran."""
     priors_as_of: datetime | None = None
     findings: tuple[str, ...] = ()
 

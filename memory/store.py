@@ -17,7 +17,7 @@ from memory.embed.provider import Embedder, EmbedMode
 from memory.index import store as index
 from memory.index.builder import difference, settle
 from memory.index.client import Database
-from memory.index.job import finished, index_folder
+from memory.index.job import finished, index_folder, update_files
 from memory.index.migrate import migrations
 from memory.index.segment import SEGMENTER_VERSION
 from memory.integrity.store import REPAIRED_BY_INDEXING, CheckReport, Finding, check, lint, repair
@@ -139,9 +139,28 @@ class SearchStore:
         root = root.expanduser().resolve()
         if not root.is_dir():
             raise SourceError(f"expected a folder of documents, got {root}")
+        report = index_folder(self.index_db, root, now=self.clock.now(), rebuild=rebuild)
+        self.state.register_root(str(root), self.clock.now())
+        return self._noted(report, started)
+
+    def update(self, root: Path, paths: Sequence[str]) -> IndexReport:
+        """Bring single files of an indexed folder up to date; `paths` are relative to it, missing ones are removed.
+
+        Where an anchor changes its owner the whole folder is looked at. The report counts what was written.
+
+        Raises:
+            ValueError: for a path outside the folder.
+        """
+        started = time.perf_counter()
+        root = root.expanduser().resolve()
+        for path in paths:
+            if ".." in Path(path).parts or Path(path).is_absolute():
+                raise ValueError(f"expected paths relative to {root}, got {path!r}")
+        report = update_files(self.index_db, root, paths, now=self.clock.now())
+        return self.index(root) if report is None else self._noted(report, started)
+
+    def _noted(self, report: IndexReport, started: float) -> IndexReport:
         now = self.clock.now()
-        report = index_folder(self.index_db, root, now=now, rebuild=rebuild)
-        self.state.register_root(str(root), now)
         self.state.see(report.added, now)
         self.state.unflag([*report.changed, *report.removed])
         self.state.flag(report.causes, now)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -13,7 +14,7 @@ from memory.anchors import anchor_key
 from memory.graph.edges import dependents
 from memory.index import store as index
 from memory.index.builder import Difference, Settled, difference, settle
-from memory.index.client import Database
+from memory.index.client import Database, rows
 from memory.model import Document, FileReport, IndexReport
 from memory.sources import collector
 from memory.sources.collector import Found
@@ -112,11 +113,11 @@ def file_documents(path: str, text: str, *, changed_at: datetime | None = None) 
 
 def _known(db: Database, root: Path) -> dict[str, Known]:
     with db.read() as connection:
-        rows = connection.execute(
+        found = connection.execute(
             "SELECT path, content_hash, mtime_ns, size, reason FROM files WHERE root = ? AND outcome <> 'failed'",
             (str(root),),
         )
-        return {path: Known(digest, mtime, size, reason) for path, digest, mtime, size, reason in rows}
+        return {path: Known(digest, mtime, size, reason) for path, digest, mtime, size, reason in found}
 
 
 def _owners(db: Database, root: Path) -> dict[str, str]:
@@ -140,18 +141,64 @@ def _write(
     db: apsw.Connection, root: Path, reading: Reading, settled: Settled, *, now: datetime, rebuild: bool
 ) -> IndexReport:
     origin = origin_of(root)
-    rows = list(db.execute("SELECT anchor, text_hash, path FROM docs WHERE origin = ?", (origin,)))
+    held = rows(db, "SELECT anchor, text_hash, path FROM docs WHERE origin = ?", (origin,))
     kept = reading.kept
-    change = difference({anchor: digest for anchor, digest, path in rows if path not in kept}, settled.documents)
+    change = difference({anchor: digest for anchor, digest, path in held if path not in kept}, settled.documents)
     if rebuild:
-        old = {anchor for anchor, _, _ in rows}
+        old = {anchor for anchor, _, _ in held}
         change = _everything(change, settled.documents, old)
-    causes = dependents([d.anchor for d in change.changed if not rebuild], index.edges_where(db, "1"))
+    causes = {} if rebuild else _causes(db, change)
     index.apply(db, change, origin=origin, now=now)
     index.write_files(db, str(root), [_marked(row, settled.shared) for row in reading.rows.values()])
     report = finished(db, origin, change, now)
     unchanged = report.documents - len(change.added) - len(change.changed)
     return replace(report, unchanged=max(0, unchanged), causes=causes)
+
+
+def _causes(db: apsw.Connection, change: Difference) -> dict[str, tuple[str, ...]]:
+    """Return the documents that depend on what a difference changes."""
+    changed = [document.anchor for document in change.changed]
+    return dependents(changed, index.edges_to(db, changed)) if changed else {}
+
+
+def update_files(db: Database, root: Path, paths: Sequence[str], *, now: datetime) -> IndexReport | None:
+    """Bring single files up to date without walking the folder; null when other files have to be looked at.
+
+    That is so when an anchor changes its owner. `paths` are relative to the root; a missing file is a removed one.
+    """
+    reading = Reading()
+    for path in paths:
+        try:
+            stat = (root / path).stat()
+        except FileNotFoundError:
+            continue
+        reading.documents += _read_file(root, Found(path, stat.st_mtime_ns, stat.st_size), {}, reading)
+    settled = settle(reading.documents)
+    if settled.collisions:
+        return None
+    return db.write(lambda connection: _update(connection, root, paths, reading, settled, now))
+
+
+def _update(
+    db: apsw.Connection, root: Path, paths: Sequence[str], reading: Reading, settled: Settled, now: datetime
+) -> IndexReport | None:
+    origin, wanted = origin_of(root), json.dumps(list(paths))
+    held = rows(
+        db,
+        "SELECT anchor, text_hash FROM docs WHERE origin = ? AND path IN (SELECT value FROM json_each(?))",
+        (origin, wanted),
+    )
+    change = difference(dict(held), settled.documents)
+    keys = json.dumps([anchor_key(document.anchor) for document in change.added])
+    is_taken = rows(db, "SELECT 1 FROM aliases WHERE is_own AND key IN (SELECT value FROM json_each(?))", (keys,))
+    is_shared = rows(db, "SELECT 1 FROM files WHERE root = ? AND reason = ? LIMIT 1", (str(root), COLLISION))
+    if is_taken or (is_shared and change.removed):
+        return None
+    causes = _causes(db, change)
+    index.apply(db, change, origin=origin, now=now)
+    db.execute("DELETE FROM files WHERE root = ? AND path IN (SELECT value FROM json_each(?))", (str(root), wanted))
+    index.add_files(db, str(root), reading.rows.values())
+    return replace(finished(db, origin, change, now, is_counted=False), causes=causes)
 
 
 def _everything(change: Difference, wanted: Iterable[Document], old: set[str]) -> Difference:
@@ -165,13 +212,21 @@ def _marked(row: tuple[FileReport, str, int, int], shared: frozenset[str]) -> tu
     return (replace(report, reason=COLLISION) if report.path in shared else report, digest, mtime, size)
 
 
-def finished(db: apsw.Connection, origin: str, change: Difference, now: datetime) -> IndexReport:
-    """Close a run that wrote a difference, and report it. The generation rises when something changed."""
+def finished(
+    db: apsw.Connection, origin: str, change: Difference, now: datetime, *, is_counted: bool = True
+) -> IndexReport:
+    """Close a run that wrote a difference, and report it. The generation rises when something changed.
+
+    Counting all documents of an origin takes its time: without it, those of the difference are counted.
+    """
     is_change = bool(change.added or change.changed or change.removed)
     generation = index.next_generation(db, now) if is_change else int(index.meta(db, "generation") or 0)
     if not is_change:
         index.touch(db, now)
-    documents_held, passages_held = index.counts(db, origin)
+    written = (*change.added, *change.changed)
+    documents_held, passages_held = len(written), sum(len(document.passages) for document in written)
+    if is_counted:
+        documents_held, passages_held = index.counts(db, origin)
     return IndexReport(
         root=origin.removeprefix("files:"),
         generation=generation,

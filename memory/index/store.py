@@ -136,6 +136,16 @@ def edges_of(db: apsw.Connection, anchor: str) -> list[Edge]:
     )
 
 
+def edges_to(db: apsw.Connection, anchors: Sequence[str]) -> list[Edge]:
+    """Return the edges that end at some documents."""
+    return edges_where(
+        db,
+        "e.target_key IN (SELECT a.key FROM aliases AS a JOIN docs AS d ON d.id = a.doc_id "
+        "WHERE d.anchor IN (SELECT value FROM json_each(?1)))",
+        (as_json(anchors),),
+    )
+
+
 def follow_successions(db: apsw.Connection) -> Succession:
     """Close `supersedes` both ways: every replaced document knows its successor and the head of its chain."""
     found = succession(edges_where(db, "e.relation = 'supersedes'"))
@@ -166,6 +176,11 @@ def clear(db: apsw.Connection) -> None:
 def write_files(db: apsw.Connection, root: str, files: Iterable[tuple[FileReport, str, int, int]]) -> None:
     """Replace what is known of a root's files: (report, content hash, mtime, size) each."""
     db.execute("DELETE FROM files WHERE root = ?", (root,))
+    add_files(db, root, files)
+
+
+def add_files(db: apsw.Connection, root: str, files: Iterable[tuple[FileReport, str, int, int]]) -> None:
+    """Write what is known of files that are not in the index yet."""
     db.executemany(
         "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)",
         [(root, f.path, f.outcome, f.reason, digest, mtime_ns, size) for f, digest, mtime_ns, size in files],

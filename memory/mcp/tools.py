@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from memory.coverage.client import cover
 from memory.coverage.store import StoreSources
 from memory.graph.client import GraphAnswer, resolve_graph
 from memory.mcp.format import answer_text, coverage_lines, graph_lines, recent_line
-from memory.model import Answer, Hit, Mode, Rerank, SearchRequest
+from memory.model import Answer, Hit, Mode, SearchRequest
 from memory.search.answer import outcome
 from memory.search.nudge import coverage_nudge
 from memory.store import SearchStore
@@ -41,8 +41,8 @@ class Toolbox:
 
     store: SearchStore
     conversations: Conversations | None = None
-    rerank: Rerank = "off"
-    estimator: Literal["spec", "calibrated"] = "spec"
+    ranking: Callable[[], Mapping[str, Any]] | None = None
+    """Asked at every search for the request's fields of ranking, so that a verdict of the gate counts at once."""
     default_mode: Mode = "lexical"
 
     def search_evidence(
@@ -60,8 +60,7 @@ class Toolbox:
             query=query,
             mode=mode or self.default_mode,
             limit=wanted,
-            rerank=self.rerank,
-            estimator=self.estimator,
+            **(self.ranking() if self.ranking is not None else {}),
             **fields,
         )
         return search_reply(self.store.search(request))

@@ -15,6 +15,7 @@ from memory.search.relax import TIERS, Tier
 from memory.search.store import DocRow
 from memory.sources.markdown import cut
 from ranking.explain import Explanation
+from ranking.serve import Served
 from streams.outcome import settle, target_of
 from streams.recall import Candidate, RecallOutcome
 
@@ -210,18 +211,24 @@ def outcome(answer: Answer, *, result_set_id: str | None = None) -> RecallOutcom
         scope=request.scope,
         depth=request.depth,
         intent=request.intent,
-        candidates=tuple(candidate(found) for found in answer.hits),
-        base_order=reranked.base_order if reranked is not None and ran else None,
-        reranked_order=reranked.reranked_order if reranked is not None else None,
+        candidates=tuple(candidate(found, answer.served) for found in answer.hits),
+        base_order=reranked.base_order[: request.limit + ORDER_BELOW] if reranked is not None and ran else None,
+        reranked_order=reranked.reranked_order[: request.limit + ORDER_BELOW]
+        if reranked is not None and reranked.reranked_order is not None
+        else None,
         ranker_id=reranked.ranker_id if reranked is not None else None,
-        ranker_mode=reranked.mode if reranked is not None else None,
+        ranker_mode=answer.served.ranker_mode if answer.served is not None else None,
         priors_as_of=answer.priors_as_of,
         result_set_id=result_set_id,
     )
 
 
-def candidate(found: Hit) -> Candidate:
-    """Return a hit as the sidecar's candidate."""
+ORDER_BELOW = 10
+"""Places of both orders below the cut that the sidecar keeps: more than any reranker may reach across."""
+
+
+def candidate(found: Hit, served: Served | None = None) -> Candidate:
+    """Return a hit as the sidecar's candidate, with the chance it had to stand where it stands."""
     return Candidate(
         anchor=found.anchor,
         rank=found.rank,
@@ -229,5 +236,6 @@ def candidate(found: Hit) -> Candidate:
         doc_kind=found.kind,
         title=found.title,
         score={**{name: round(part, 6) for name, part in found.score_parts.items()}, "total": round(found.score, 6)},
-        propensity=1.0,
+        propensity=served.propensities.get(found.anchor, 1.0) if served is not None else 1.0,
+        team=served.teams.get(found.anchor) if served is not None else None,
     )

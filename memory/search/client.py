@@ -17,13 +17,15 @@ from memory.index.client import Database
 from memory.model import Answer, Coverage, Hit, Mode, PassageHit, SearchRequest
 from memory.search import store as rows
 from memory.search.answer import Ranked, base_order, hit, tightest, with_successors
-from memory.search.filters import Condition, condition, from_epoch_ms, is_narrow
+from memory.search.filters import Condition, condition, from_epoch_ms
 from memory.search.fusion import LOOSE_TRUST, RAW_WEIGHTS, WEIGHTS, fuse, pool_size
 from memory.search.query import Query, parse
 from memory.search.relax import TIERS, Match, is_confident
 from memory.state.store import StateStore
 from memory.vectors.store import VectorStore
+from ranking.explore import Exploration
 from ranking.rerank import RankItem, Reranked, RerankSettings, rerank
+from ranking.serve import Served, serve
 from streams.clock import Clock
 from streams.errors import StorageUnavailable
 
@@ -104,8 +106,8 @@ class Searcher:
             coverage = self._covered(db, request)
             legs = self._legs(db, request, query, where) if query.text else Legs(mode=request.mode)
             found = self._ranked(db, request, query, where, legs)
-            shown, reranked, as_of = self._rerank(request, found, legs.mode)
-            hits = self._hits(db, request, query, shown, reranked)
+            shown, reranked, served, as_of = self._rerank(request, found, legs.mode)
+            hits = self._hits(db, request, query, shown, reranked, served)
         age = None
         if coverage.indexed_at is not None:
             age = max(0.0, (self._clock.now() - coverage.indexed_at).total_seconds())
@@ -122,6 +124,7 @@ class Searcher:
             coverage=coverage,
             index_age_seconds=age,
             reranked=reranked,
+            served=served,
             priors_as_of=as_of,
         )
 
@@ -153,9 +156,7 @@ class Searcher:
             legs.mode, legs.degraded = "lexical", f"{prefix}embedding_unavailable"
             return
         try:
-            docs, passages = self._vectors.search(
-                db, vector, where, limit=pool_size(request.limit), is_narrow=is_narrow(request)
-            )
+            docs, passages = self._vectors.search(db, vector, where, limit=pool_size(request.limit))
         except (apsw.Error, EmbeddingUnavailable):
             legs.mode, legs.degraded = "lexical", f"{prefix}vector_search_error"
             return
@@ -206,20 +207,30 @@ class Searcher:
 
     def _rerank(
         self, request: SearchRequest, found: Sequence[Ranked], mode: Mode
-    ) -> tuple[list[Ranked], Reranked | None, datetime | None]:
+    ) -> tuple[list[Ranked], Reranked | None, Served | None, datetime | None]:
         if request.rerank == "off":
-            return list(found[: request.limit]), None, None
+            return list(found[: request.limit]), None, None, None
+        now = self._clock.now()
         priors, as_of = self._state.priors([item.doc.anchor for item in found])
         reranked = rerank(
             [_rank_item(item, place) for place, item in enumerate(found, start=1)],
             priors,
-            now=self._clock.now(),
+            now=now,
             settings=RerankSettings(mode=request.rerank, estimator=request.estimator),
             limit=request.limit,
             search_mode=mode,
         )
+        served = serve(
+            reranked,
+            priors,
+            limit=request.limit,
+            seed=f"{request.query} {now.isoformat()}",
+            interleave=request.interleave,
+            exploration=Exploration(rate=request.explore) if request.explore else None,
+            exact_id=any(item.is_asked_for for item in found),
+        )
         by_anchor = {item.doc.anchor: item for item in found}
-        return [by_anchor[anchor] for anchor in reranked.shown[: request.limit]], reranked, as_of
+        return [by_anchor[anchor] for anchor in served.order], reranked, served, as_of
 
     def _hits(
         self,
@@ -228,11 +239,12 @@ class Searcher:
         query: Query,
         shown: Sequence[Ranked],
         reranked: Reranked | None,
+        served: Served | None,
     ) -> tuple[Hit, ...]:
         if request.depth == "raw" and request.context_window:
             shown = [_with_context(db, item, request.context_window) for item in shown]
         flags = self._state.flags([item.doc.anchor for item in shown])
-        live = reranked is not None and reranked.mode == "on"
+        live = served is not None and served.ranker_mode == "on"
         explained = reranked.explanations if reranked is not None and live else {}
         return tuple(
             hit(item, rank, query, explained.get(item.doc.anchor), flags.get(item.doc.anchor, ()))

@@ -28,6 +28,8 @@ class Condition:
 
     sql: str
     values: tuple[str | int, ...] = ()
+    is_narrow: bool = False
+    """It leaves out much of the index."""
 
 
 class InvalidDateError(ValueError):
@@ -62,13 +64,16 @@ def condition(request: SearchRequest) -> Condition:
     if request.date_to is not None:
         clauses.append(Condition("d.updated_ms < ?", (_end(request.date_to),)))
     return Condition(
-        " AND ".join(clause.sql for clause in clauses), tuple(value for clause in clauses for value in clause.values)
+        " AND ".join(clause.sql for clause in clauses),
+        tuple(value for clause in clauses for value in clause.values),
+        is_narrow=is_narrow(request),
     )
 
 
 def is_narrow(request: SearchRequest) -> bool:
-    """Tell whether the request leaves out much of the index, so that near vectors are likely to fail it."""
-    return bool(request.kinds or request.statuses or request.keywords or request.thread_id or request.scope != "all")
+    """Tell whether the request leaves out much of the index, so that the best matches are likely to fail it."""
+    stated = (request.kinds, request.statuses, request.keywords, request.thread_id, request.date_from, request.date_to)
+    return any(stated) or request.scope not in ("all", "docs", "memory")
 
 
 def _one_of(column: str, values: tuple[str, ...]) -> Condition:

@@ -34,16 +34,13 @@ def any_term(query: Query) -> str:
     return " OR ".join([*(term.match() for term in query.terms), *(quote(phrase) for phrase in query.boosts)])
 
 
-def tier_of(query: Query, matched: Collection[int]) -> Tier:
-    """Return the tier of a result that matches these terms, by their positions."""
-    if len(matched) == len(query.terms):
+def tier_of(terms: int, matched: int, *, strong: int = 0, strong_matched: int = 0) -> Tier:
+    """Return the tier of a result that holds `matched` of `terms`, among them `strong_matched` of `strong` ids."""
+    if matched == terms:
         return "and"
-    if 2 * len(matched) >= len(query.terms):
+    if 2 * matched >= terms:
         return "min_match"
-    strong = frozenset(query.strong)
-    if strong and strong <= frozenset(matched) and len(matched) > len(strong):
-        return "strong"
-    return "or"
+    return "strong" if strong and strong_matched == strong and matched > strong else "or"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +56,15 @@ class Match:
 def ordered(query: Query, ranked: Sequence[int], matched: Mapping[int, Collection[int]]) -> list[Match]:
     """Return results with their tiers: tighter tiers first, then more ids, then the order that BM25 gave."""
     strong = frozenset(query.strong)
-    found: list[tuple[Match, int]] = []
+    terms = len(query.terms)
+    found: list[tuple[int, int, Match]] = []
     for row in ranked:
-        terms = frozenset(matched.get(row, ()))
-        found.append((Match(row, tier_of(query, terms), len(terms)), len(strong & terms)))
-    found.sort(key=lambda entry: (TIERS.index(entry[0].tier), -entry[1]))
-    return [match for match, _ in found]
+        held = matched.get(row, ())
+        ids = sum(1 for position in held if position in strong) if strong else 0
+        tier = tier_of(terms, len(held), strong=len(strong), strong_matched=ids)
+        found.append((TIERS.index(tier), -ids, Match(row, tier, len(held))))
+    found.sort(key=lambda entry: entry[:2])
+    return [match for _, _, match in found]
 
 
 def is_confident(query: Query, match: Match) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
 
 import apsw
 
@@ -30,9 +29,9 @@ MAX_TITLE_PINS = 3
 MAX_TITLE_TERMS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DocRow:
-    """One document as search shows it."""
+    """One document as search shows it; lists stay JSON until somebody looks at them."""
 
     id: int
     anchor: str
@@ -40,7 +39,6 @@ class DocRow:
     status: str
     title: str
     summary: str
-    keywords: tuple[str, ...]
     path: str
     authority: str
     updated_ms: int | None
@@ -48,9 +46,25 @@ class DocRow:
     head: str | None
     is_demoted: bool
     is_archived: bool
-    source_ids: tuple[str, ...]
     origin: str
-    topics: tuple[str, ...] = ()
+    keywords_json: str = "[]"
+    source_ids_json: str = "[]"
+    topics_json: str = "[]"
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """Topics, ids and headings."""
+        return tuple(json.loads(self.keywords_json))
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """Threads and messages it came from."""
+        return tuple(json.loads(self.source_ids_json))
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """What its author declared it to be about."""
+        return tuple(json.loads(self.topics_json))
 
     @property
     def file(self) -> str:
@@ -58,37 +72,80 @@ class DocRow:
         return f"{self.origin.removeprefix('files:')}/{self.path}" if self.path else ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Leg:
+    """One full text table: how its rows are ranked, and how they lead to documents."""
+
+    table: str
+    weights: tuple[float, ...]
+    joined: str
+    """The tables from a row to its document `d`."""
+    key: str
+    """The row's id in them."""
+
+    def nearest(self) -> str:
+        """Return the query that ranks without looking at documents: FTS5 keeps only the best in its own sorter."""
+        weights = ", ".join(map(str, self.weights))
+        return (
+            f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH ? AND rank MATCH 'bm25({weights})' "
+            "ORDER BY rank LIMIT ?"
+        )
+
+    def allowed(self, where: Condition) -> str:
+        """Return the query that keeps those of some rows that satisfy a condition."""
+        return (
+            f"SELECT {self.key} FROM {self.joined} WHERE {self.key} IN (SELECT value FROM json_each(?)) AND {where.sql}"
+        )
+
+    def filtered(self, where: Condition) -> str:
+        """Return the query that ranks only what satisfies a condition."""
+        weights = ", ".join(map(str, self.weights))
+        return (
+            f"SELECT {self.key} FROM {self.table} CROSS JOIN {self.joined} WHERE {self.key} = {self.table}.rowid "
+            f"AND {self.table} MATCH ? AND {where.sql} ORDER BY bm25({self.table}, {weights}) LIMIT ?"
+        )
+
+
+_DOCS = _Leg("docs_fts", DOC_WEIGHTS, "docs AS d", "d.id")
+_PASSAGES = _Leg("passages_fts", PASSAGE_WEIGHTS, "passages AS p JOIN docs AS d ON d.id = p.doc_id", "p.id")
+
+
 def doc_leg(db: apsw.Connection, query: Query, where: Condition, limit: int) -> list[Match]:
     """Return documents by full text over title, summary and keywords, best first."""
-    weights = ", ".join(str(weight) for weight in DOC_WEIGHTS)
-    sql = (
-        f"SELECT d.id, bm25(docs_fts, {weights}) AS score FROM docs_fts JOIN docs AS d ON d.id = docs_fts.rowid "
-        f"WHERE docs_fts MATCH ? AND {where.sql} ORDER BY score LIMIT ?"
-    )
-    return _tiers(db, query, "docs_fts", sql, where, limit)
+    return _tiers(db, query, _DOCS, where, limit)
 
 
 def passage_leg(db: apsw.Connection, query: Query, where: Condition, limit: int) -> list[Match]:
     """Return passage rows by full text over headings and text, best first."""
-    weights = ", ".join(str(weight) for weight in PASSAGE_WEIGHTS)
-    sql = (
-        f"SELECT p.id, bm25(passages_fts, {weights}) AS score FROM passages_fts "
-        "JOIN passages AS p ON p.id = passages_fts.rowid JOIN docs AS d ON d.id = p.doc_id "
-        f"WHERE passages_fts MATCH ? AND {where.sql} ORDER BY score LIMIT ?"
-    )
-    return _tiers(db, query, "passages_fts", sql, where, limit)
+    return _tiers(db, query, _PASSAGES, where, limit)
 
 
-def _tiers(db: apsw.Connection, query: Query, table: str, sql: str, where: Condition, limit: int) -> list[Match]:
+def _tiers(db: apsw.Connection, query: Query, leg: _Leg, where: Condition, limit: int) -> list[Match]:
     """Fill up to `limit`: what holds every term first, then the rest by how much it holds."""
     if not query.terms:
         return []
-    full = [int(row[0]) for row in rows(db, sql, (all_terms(query), *where.values, limit))]
+    full = _ranked(db, leg, all_terms(query), where, limit)
     if len(full) >= limit or len(query.terms) == 1:
         return [Match(row, "and", len(query.terms)) for row in full]
-    loose = [int(row[0]) for row in rows(db, sql, (any_term(query), *where.values, max(limit, MAX_POOL)))]
+    loose = _ranked(db, leg, any_term(query), where, max(limit, MAX_POOL))
     ranked = list(dict.fromkeys([*full, *loose]))
-    return ordered(query, ranked, _matched(db, query, table, ranked))[:limit]
+    return ordered(query, ranked, _matched(db, query, leg.table, ranked))[:limit]
+
+
+def _ranked(db: apsw.Connection, leg: _Leg, expression: str, where: Condition, limit: int) -> list[int]:
+    """Return the best rows that satisfy a condition; filters stand before the cut.
+
+    A condition that leaves out little is tried on the best rows first, which spares a look at every match; when too
+    few of them are left, all matches are filtered.
+    """
+    if where.is_narrow:
+        return [int(row[0]) for row in rows(db, leg.filtered(where), (expression, *where.values, limit))]
+    best = [int(row[0]) for row in rows(db, leg.nearest(), (expression, 2 * limit))]
+    kept = {int(row[0]) for row in rows(db, leg.allowed(where), (json.dumps(best), *where.values))}
+    found = [row for row in best if row in kept]
+    if len(found) >= limit or len(best) < 2 * limit:
+        return found[:limit]
+    return [int(row[0]) for row in rows(db, leg.filtered(where), (expression, *where.values, limit))]
 
 
 def _matched(db: apsw.Connection, query: Query, table: str, ids: Sequence[int]) -> dict[int, list[int]]:
@@ -141,35 +198,15 @@ def documents(db: apsw.Connection, ids: Sequence[int]) -> dict[int, DocRow]:
     """Return rows by id; what is not in the index is not in the result."""
     found = rows(
         db,
-        "SELECT id, anchor, kind, status, title, summary, keywords, path, authority, updated_ms, superseded_by, head, "
-        "is_demoted, is_archived, source_ids, origin, topics FROM docs WHERE id IN (SELECT value FROM json_each(?))",
+        "SELECT id, anchor, kind, status, title, summary, path, authority, updated_ms, superseded_by, head, "
+        "is_demoted, is_archived, origin, keywords, source_ids, topics FROM docs "
+        "WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(ids)),),
     )
-    return {int(row[0]): _doc_row(row) for row in found}
+    return {int(row[0]): DocRow(**dict(zip(_DOC_FIELDS, row, strict=True))) for row in found}
 
 
-def _doc_row(row: Sequence[Any]) -> DocRow:
-    key, anchor, kind, status, title, summary, keywords, path, authority, updated, *rest = row
-    by, head, demoted, archived, ids, origin, topics = rest
-    return DocRow(
-        id=key,
-        anchor=anchor,
-        kind=kind,
-        status=status,
-        title=title,
-        summary=summary,
-        keywords=tuple(json.loads(keywords)),
-        path=path,
-        authority=authority,
-        updated_ms=updated,
-        superseded_by=by,
-        head=head,
-        is_demoted=bool(demoted),
-        is_archived=bool(archived),
-        source_ids=tuple(json.loads(ids)),
-        origin=origin,
-        topics=tuple(json.loads(topics)),
-    )
+_DOC_FIELDS = tuple(field.name for field in fields(DocRow))
 
 
 def passages(db: apsw.Connection, ids: Sequence[int]) -> dict[int, tuple[int, Passage]]:

@@ -64,15 +64,15 @@ class VectorStore:
         return np.asarray(vector, dtype=np.float32)
 
     def search(
-        self, db: apsw.Connection, query: Vectors, where: Condition, *, limit: int, is_narrow: bool
+        self, db: apsw.Connection, query: Vectors, where: Condition, *, limit: int
     ) -> tuple[list[Near], list[Near]]:
         """Return (documents, passages) nearest to a query among those that satisfy a condition.
 
         Filters stand before the cut: an unselective condition is tried on the nearest first, and when it leaves too
-        few, or `is_narrow`, the vectors of all allowed documents are compared.
+        few, or leaves out much of the index, the vectors of all allowed documents are compared.
         """
         space = self._matrix(db)
-        if not is_narrow:
+        if not where.is_narrow:
             docs, passages = nearest(space, query, limit=2 * limit)
             known = set(_allowed(db, where, [near.doc for near in (*docs, *passages)]).tolist())
             found = [near for near in docs if near.doc in known]

@@ -613,9 +613,9 @@ def drilldown_area(given: Record) -> Record:
     )
     root = given.get("source_root", "/w/app/docs")
     row = DocRow(
-        id=1, anchor=given["anchor"], kind=given["kind"], status="active", title="", summary="", keywords=(),
+        id=1, anchor=given["anchor"], kind=given["kind"], status="active", title="", summary="",
         path=given.get("source_path") or "", authority="observed", updated_ms=None,
-        superseded_by=given.get("superseded_by"), head=None, is_demoted=False, is_archived=False, source_ids=(),
+        superseded_by=given.get("superseded_by"), head=None, is_demoted=False, is_archived=False,
         origin=f"files:{root}",
     )  # fmt: skip
     hint = drilldown(row, found if place else None)
