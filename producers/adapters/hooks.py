@@ -59,12 +59,13 @@ class _Log:
         self._calls: dict[str, Observed] = {}
         self._equal: Counter[str] = Counter()
         self._epoch = 0
+        self._compacting = False
 
     def add(self, value: dict[str, Any], spot: _Spot) -> None:
         """Take in one payload."""
         kind = text(value.get("hook_event_name")) or _kind_of(value)
-        if kind == "PreCompact" or (kind == "SessionStart" and value.get("source") == "compact"):
-            self._epoch += 1
+        if kind in ("PreCompact", "SessionStart"):
+            self._compacted(kind, text(value.get("source")))
             return
         if kind not in _TOLD:
             spot.tally.skipped[f"hook: {kind[:60]}"] += 1
@@ -79,6 +80,13 @@ class _Log:
                 self._call("PostToolUse", value | mapping(call), spot, turn)
         else:
             self._call(kind, value, spot, turn)
+
+    def _compacted(self, kind: str, source: str) -> None:
+        """A compaction fires a hook before and starts a session after: it counts once, whichever of them is logged."""
+        if kind == "PreCompact":
+            self._epoch, self._compacting = self._epoch + 1, True
+        elif source == "compact":
+            self._epoch, self._compacting = self._epoch + (not self._compacting), False
 
     def _turn_of(self, value: dict[str, Any], kind: str, spot: _Spot) -> Turn:
         own = text(value.get("prompt_id")) or text(value.get("turn_id"))
@@ -153,8 +161,10 @@ class _Log:
             if value.get("is_interrupt") is True:
                 seen.status = ToolStatus.INTERRUPTED
         else:
-            seen.structured = value.get("tool_response")
-            seen.text = shown_text(seen.structured)
+            response = value.get("tool_response")
+            seen.text = shown_text(response)
+            if seen.structured is None or isinstance(response, dict):
+                seen.structured = response
         took_ms = whole(value.get("duration_ms"))
         if took_ms is not None and took_ms > 0 and seen.at == spot.at:
             seen.at = spot.at - timedelta(milliseconds=min(took_ms, _DAY_MS))

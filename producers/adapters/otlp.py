@@ -30,6 +30,9 @@ OPENINFERENCE = "openinference"
 
 _WIRE = re.compile(rb'"(?:resourceSpans|resourceLogs)"')
 _SESSION_KEYS = ("gen_ai.conversation.id", "session.id", "mcp.session.id", "thread.id")
+_CALL_IDS = ("gen_ai.tool.call.id", "tool_use_id", "tool_call.id", "tool.id")
+_QUERIES = ("gen_ai.retrieval.query.text", "gen_ai.memory.query.text", "gen_ai.memory.query")
+_DOCUMENTS = ("gen_ai.retrieval.documents", "gen_ai.memory.records")
 _SEARCHES = ("search_memory", "retrieval", "retrieve")
 _RUNTIMES = {
     "claude-code": "claude-code",
@@ -78,17 +81,17 @@ def _events(found: Sequence[tuple[Span, str, int]], tallies: dict[str, Tally]) -
     """Spans by invocation, in order of time; an agent's span is the invocation of the calls below it."""
     parents = {span.span_id: span for span, _, _ in found if not span.is_log}
     turns: dict[str, tuple[Turn, Home]] = {}
-    told: set[str] = set()
+    told: set[tuple[str, str]] = set()
     for span, uri, number in sorted(found, key=lambda item: (item[0].start, item[0].span_id)):
-        seen = _call(span, number)
+        seen = None if _carries_a_call(span, parents) else _call(span, number)
         if seen is None:
             tallies[uri].skipped[f"no tool call: {span.name[:40]}"] += 1
             continue
-        if seen.call_id in told:
+        turn, home = _turn(span, uri, number, parents, turns)
+        if (turn.invocation_id, seen.call_id) in told:
             tallies[uri].repeated += 1
             continue
-        told.add(seen.call_id)
-        turn, home = _turn(span, uri, number, parents, turns)
+        told.add((turn.invocation_id, seen.call_id))
         agent = text(span.attributes.get("gen_ai.agent.id")) or text(span.attributes.get("agent_id"))
         turn.add(seen, agent=f"{home.runtime}/{agent}" if agent else home.runtime, uri=uri)
         turn.last_at = max(turn.last_at, span.end)
@@ -136,6 +139,13 @@ def _ancestors(span: Span, parents: dict[str, Span]) -> Iterator[Span]:
         span = parent
 
 
+def _carries_a_call(span: Span, parents: dict[str, Span]) -> bool:
+    """An MCP request below the span of a tool call is how that call travelled, not another one."""
+    if span.is_log or not span.attributes.get("mcp.method.name"):
+        return False
+    return any(_operation(one) == "execute_tool" or _kind(one) == "TOOL" for one in _ancestors(span, parents))
+
+
 def _operation(span: Span) -> str:
     return text(span.attributes.get("gen_ai.operation.name"))
 
@@ -156,7 +166,9 @@ def _call(span: Span, number: int) -> Observed | None:
 
 
 def _seen(span: Span, number: int, name: str, tool_input: dict[str, Any], shown: str | None) -> Observed:
-    call_id = next((text(span.attributes[key]) for key in _CALL_IDS if span.attributes.get(key)), "")
+    """A call, named by its own id where that is unique in the world: agents of one trace may all begin at `call_0`."""
+    known = (text(span.attributes.get(key)) for key in _CALL_IDS)
+    call_id = next((one for one in known if identity.call_scope(one, "")[1] == "native"), "")
     failed = span.failed or bool(span.attributes.get("error.type"))
     return Observed(
         call_id=call_id or f"{span.trace_id}:{span.span_id}",
@@ -169,9 +181,6 @@ def _seen(span: Span, number: int, name: str, tool_input: dict[str, Any], shown:
         status=ToolStatus.ERROR if failed else ToolStatus.OK,
         extra={"error_kind": text(span.attributes.get("error.type")) or "error"} if failed else {},
     )
-
-
-_CALL_IDS = ("gen_ai.tool.call.id", "tool_use_id", "tool_call.id", "tool.id")
 
 
 def _genai(span: Span, number: int) -> Observed:
@@ -193,10 +202,6 @@ def _genai(span: Span, number: int) -> Observed:
     return seen
 
 
-_QUERIES = ("gen_ai.retrieval.query.text", "gen_ai.memory.query.text", "gen_ai.memory.query")
-_DOCUMENTS = ("gen_ai.retrieval.documents", "gen_ai.memory.records")
-
-
 def _openinference(span: Span, number: int) -> Observed:
     """A call by OpenInference, whose lists are spelled out in flat names."""
     found = span.attributes
@@ -212,7 +217,7 @@ def _openinference(span: Span, number: int) -> Observed:
             for document in unflatten(found, prefix)
         ]
         seen.input = {"query": query}
-        seen.recall = _shown(documents, query)
+        seen.recall = _shown(documents or found.get("output.value"), query)
     return seen
 
 

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from producers.adapters import adapter_for, claude_code, codex, hooks
+from producers.adapters import adapter_for, claude_code, codex, hooks, otlp
 from producers.client import Publisher
 from producers.job import import_paths
 from producers.store import Ledger
 from producers.translation import SourceFile, Translation
 from streams import codec
 from streams.events import InvocationEnded, InvocationStarted, ToolCalled, ToolStatus
+from streams.recall import ResultStatus
 from streams.testing import LocalLog
 from streams.topics import TOOL_EVENTS
 from tests.producers.claude import SESSION, call, line, prompt, result, transcript
@@ -138,6 +139,31 @@ def test_hooks_of_before_ids_are_joined_by_their_place_among_equal_calls() -> No
     assert [one.event_id for one in first] == [one.event_id for one in again]
 
 
+def test_a_compaction_counts_once_whichever_of_its_hooks_are_logged() -> None:
+    both = [_hook("PreCompact"), _hook("SessionStart", source="compact")]
+    for hooks_of_it in (both, both[:1], both[1:]):
+        rows = [*hooks_of_it, _hook("PreToolUse", tool_use_id="toolu_01")]
+
+        translation = hooks.CLAUDE_HOOKS.translate([SourceFile("h.json", json.dumps(rows).encode(), WRITTEN)])
+
+        assert _calls(translation)[0].context_epoch == 1
+
+
+def test_a_batch_adds_what_the_model_saw_to_what_the_tool_said() -> None:
+    found = {"mode": "files_with_matches", "filenames": ["a.md", "b.md"], "numFiles": 2}
+    one = {"tool_name": "Glob", "tool_input": {"pattern": "*.md"}, "tool_use_id": "toolu_01"}
+    rows = [
+        _hook("PostToolUse", **one, tool_response=found),
+        _hook("PostToolBatch", tool_calls=[one | {"tool_response": "a.md\nb.md"}]),
+    ]
+
+    (glob,) = _calls(hooks.CLAUDE_HOOKS.translate([SourceFile("h.json", json.dumps(rows).encode(), WRITTEN)]))
+
+    assert glob.recall is not None
+    assert [candidate.anchor for candidate in glob.recall.candidates] == ["a.md", "b.md"]
+    assert glob.result_bytes == len("a.md\nb.md")
+
+
 def test_hooks_that_know_no_time_say_nothing_of_an_end() -> None:
     rows = [
         {name: value for name, value in _hook(kind).items() if name != "received_at"} for kind in ("PreToolUse", "Stop")
@@ -245,3 +271,65 @@ def test_codex_totals_that_come_again_cost_nothing_and_a_smaller_one_begins_anew
     translation = codex.translate([SourceFile("rollout.jsonl", data)])
 
     assert translation.files["rollout.jsonl"].tokens_output == 30
+
+
+def _span(span_id: str, parent: str, **attributes: str) -> dict[str, Any]:
+    return {
+        "traceId": "a" * 32,
+        "spanId": span_id * 16,
+        "parentSpanId": parent * 16,
+        "name": span_id,
+        "startTimeUnixNano": "1770000000000000000",
+        "endTimeUnixNano": "1770000001000000000",
+        "attributes": [
+            {"key": name.replace("__", "."), "value": {"stringValue": value}} for name, value in attributes.items()
+        ],
+    }
+
+
+def _trace(*spans: dict[str, Any]) -> Translation:
+    request = {"resourceSpans": [{"scopeSpans": [{"spans": list(spans)}]}]}
+    return otlp.translate([SourceFile("t.json", json.dumps(request).encode())])
+
+
+def test_an_mcp_request_below_a_tool_call_is_not_another_call() -> None:
+    translation = _trace(
+        _span(
+            "1",
+            "",
+            gen_ai__operation__name="execute_tool",
+            gen_ai__tool__name="search",
+            gen_ai__tool__call__id="call_0",
+        ),
+        _span("2", "1", mcp__method__name="tools/call", gen_ai__tool__name="search"),
+        _span("3", "2", mcp__method__name="tools/call", gen_ai__tool__name="search"),
+    )
+
+    assert [one.tool_use_id for one in _calls(translation)] == [f"{'a' * 32}:{'1' * 16}"]
+
+
+def test_a_call_id_that_two_agents_use_names_two_calls() -> None:
+    tool = {"gen_ai__operation__name": "execute_tool", "gen_ai__tool__name": "x", "gen_ai__tool__call__id": "call_0"}
+
+    translation = _trace(
+        _span("1", "", gen_ai__operation__name="invoke_agent"),
+        _span("2", "1", **tool),
+        _span("3", "", gen_ai__operation__name="invoke_agent"),
+        _span("4", "3", **tool),
+    )
+
+    assert len({one.event_id for one in _calls(translation)}) == 2
+
+
+def test_a_retriever_whose_documents_are_hidden_showed_nobody_knows_what() -> None:
+    hidden, empty = _calls(
+        _trace(
+            _span("1", "", openinference__span__kind="RETRIEVER", input__value="q"),
+            _span("2", "", openinference__span__kind="RETRIEVER", input__value="q", output__value="[]"),
+        )
+    )
+
+    assert hidden.recall is not None
+    assert empty.recall is not None
+    assert (hidden.recall.result_status, hidden.recall.result_count) == (ResultStatus.RESULT_UNMERGED, None)
+    assert (empty.recall.result_status, empty.recall.result_count) == (ResultStatus.NO_RESULTS, 0)
