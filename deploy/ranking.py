@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from deploy.settings import Settings
 from ranking.gate import allowed
@@ -29,3 +29,14 @@ def ranking_mode(settings: Settings) -> RankingMode:
     record = GateRecord(settings.ranking_dir)
     mode, note = allowed(settings.rerank, ranker_id(weights(settings)), record.report(), record.override())
     return RankingMode(mode, note)
+
+
+def request_fields(settings: Settings) -> dict[str, Any]:
+    """Return the fields of a search request that ranking decides; interleaving needs at least shadow."""
+    mode = ranking_mode(settings).mode
+    return {
+        "rerank": "shadow" if settings.interleave and mode == "off" else mode,
+        "estimator": settings.estimator,
+        "interleave": settings.interleave,
+        "explore": settings.explore,
+    }

@@ -15,6 +15,7 @@ from rich.console import Console
 from deploy.broker import own_connection
 from deploy.cli import options
 from deploy.mcp_clients import Client, planned, written
+from deploy.ranking import request_fields
 from deploy.running import joined
 from deploy.searching import open_store
 from deploy.settings import load
@@ -40,6 +41,10 @@ def serve(
     ] = None,
     docs: Annotated[Path | None, typer.Option(help="Folder to index before serving.")] = None,
     http: Annotated[str | None, typer.Option(help="host:port to serve streamable HTTP on, instead of stdio.")] = None,
+    interleave: Annotated[
+        bool | None,
+        typer.Option("--interleave", help="Show drafts of the base and the reranked order, so that agents vote."),
+    ] = None,
     data: Annotated[Path | None, options.DATA] = None,
 ) -> None:
     """Serve the search tools, over stdio unless --http is given.
@@ -48,7 +53,7 @@ def serve(
     """
     if context.invoked_subcommand is not None:
         return
-    settings = load(data=data)
+    settings = load(data=data, interleave=interleave)
     clock = SystemClock()
     name = session or f"mcp-{clock.now():%Y%m%dT%H%M%S}-{os.getpid()}"
 
@@ -68,8 +73,7 @@ def serve(
             toolbox = Toolbox(
                 store=store,
                 conversations=Conversations(Warehouse(settings.data_dir)),
-                rerank=settings.rerank,
-                estimator=settings.estimator,
+                ranking=lambda: request_fields(settings),
                 default_mode="hybrid" if settings.embeddings != "off" else "lexical",
             )
             server = build(toolbox, Telemetry(publisher.put, clock, name, agent), version=version("trodden"))

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from deploy.cli import options
+from deploy.ranking import request_fields
 from deploy.searching import open_store
 from deploy.settings import load
 from memory.mcp.format import answer_text
@@ -20,7 +21,7 @@ from memory.search.filters import InvalidDateError
 from streams.errors import ConfigError
 
 
-def command(
+def command(  # noqa: PLR0913  # one argument an option
     query: Annotated[str, typer.Argument(help="Words, an id, or a question.")],
     mode: Annotated[Mode, typer.Option(help="How to search.")] = "lexical",
     scope: Annotated[Scope, typer.Option(help="Where to search.")] = "all",
@@ -33,11 +34,15 @@ def command(
     rerank: Annotated[
         Literal["off", "shadow", "on"] | None, typer.Option(help="Consumption priors; TRODDEN_RERANK by default.")
     ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say of every result why it stands there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
     data: Annotated[Path | None, options.DATA] = None,
 ) -> None:
     """Search the indexed documents. Exits 0 with results, 1 without, 2 when the search failed."""
     settings = load(data=data)
+    ranking = request_fields(settings)
+    if rerank is not None:
+        ranking |= {"rerank": rerank, "interleave": False}
     request = SearchRequest(
         query=query,
         mode=mode,
@@ -48,8 +53,8 @@ def command(
         date_from=date_from,
         date_to=date_to,
         limit=limit,
-        rerank=rerank or settings.rerank,
-        estimator=settings.estimator,
+        explain=explain,
+        **ranking,
     )
     with open_store(settings) as store:
         try:

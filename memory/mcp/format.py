@@ -20,7 +20,15 @@ def answer_text(answer: Answer, *, nudge: str | None = None) -> str:
         lines.append(nudge)
     for hit in answer.hits:
         lines += hit_lines(hit)
+        if answer.request.explain:
+            lines.append(f"   = {waterfall(hit)}")
     return "\n".join(lines)
+
+
+def waterfall(hit: Hit) -> str:
+    """Return the parts of a result's score, which sum to it, and the reason in words."""
+    parts = " ".join(f"{name} {part:+.4f}" for name, part in hit.score_parts.items() if part)
+    return f"{parts} = {hit.score:.4f}; {hit.reason}"
 
 
 def _headline(answer: Answer) -> str:
