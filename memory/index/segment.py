@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 SEGMENTER_VERSION = 1
 """Rises when the same text would give other tokens; an index of another version is rebuilt."""
@@ -24,7 +25,10 @@ CJK = (
 """Letters of Chinese, Japanese and Korean, for use inside a character class."""
 
 _CJK_RUN = re.compile(f"[{CJK}]+")
-_RUN = re.compile(f"(?P<cjk>[{CJK}]+)|(?P<word>(?:(?![{CJK}_])\\w)+(?:[_-]+(?:(?![{CJK}_])\\w)+)*)")
+WORD = f"[^\\W_{CJK}]"
+"""A letter or digit that is no CJK."""
+
+_RUN = re.compile(f"([{CJK}]+)|({WORD}+(?:[_-]+{WORD}+)*)")
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
 """Pieces of an identifier: `parseHTTPHeader2` is parse, HTTP, Header, 2."""
 
@@ -43,8 +47,8 @@ def normalise(text: str) -> str:
 
 def runs(text: str) -> Iterator[tuple[bool, str]]:
     """Yield (is CJK, run) for each run of CJK letters and each word or identifier, in text order."""
-    for found in _RUN.finditer(normalise(text)):
-        yield found.lastgroup == "cjk", found.group()
+    for cjk, word in _RUN.findall(normalise(text)):
+        yield bool(cjk), cjk or word
 
 
 def bigrams(run: str) -> list[str]:
@@ -52,12 +56,13 @@ def bigrams(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
-def parts(word: str) -> list[str]:
+@lru_cache(maxsize=65536)
+def parts(word: str) -> tuple[str, ...]:
     """Return the pieces of an identifier, empty for a plain word: `cross_post-Message` is cross, post, Message."""
     if word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
-        return []
+        return ()
     pieces = [piece for chunk in re.split(r"[_-]+", word) for piece in _pieces(chunk)]
-    return pieces if len(pieces) > 1 else []
+    return tuple(pieces) if len(pieces) > 1 else ()
 
 
 def _pieces(chunk: str) -> list[str]:
@@ -70,12 +75,14 @@ def _pieces(chunk: str) -> list[str]:
 def segment(text: str) -> str:
     """Return the text as the index stores it: tokens parted by spaces."""
     tokens: list[str] = []
-    for is_cjk, run in runs(text):
-        if is_cjk:
-            tokens += bigrams(run)
-            if len(run) > 1:
-                tokens.append(run[-1])
+    for cjk, word in _RUN.findall(normalise(text)):
+        if not cjk:
+            tokens.append(word)
+            if not (word.islower() and word.isalpha()):
+                tokens += parts(word)
+        elif len(cjk) == 1:
+            tokens.append(cjk)
         else:
-            tokens.append(run)
-            tokens += parts(run)
+            tokens += [cjk[at : at + 2] for at in range(len(cjk) - 1)]
+            tokens.append(cjk[-1])
     return " ".join(tokens)

@@ -21,7 +21,7 @@ _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
 _ATX = re.compile(r" {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<text>.*?))?(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r" {0,3}(?:(?P<one>=+)|(?P<two>-{2,}))[ \t]*$")
 _RULE = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_TOKEN = re.compile(f"[{CJK}]|(?:(?![{CJK}])\\w)+")
+_TOKEN = re.compile(f"[{CJK}]|[^\\W{CJK}]+")
 _EMPHASIS = re.compile(r"(\*\*|__|~~|`)(?P<text>.+?)\1")
 _LINK = re.compile(r"!?\[(?P<text>[^\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
 
