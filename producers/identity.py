@@ -17,9 +17,9 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "trodden")
 
 _GLOBAL_ID = re.compile(
     r"toolu_\w+|srvtoolu_\w+|call_[A-Za-z0-9]{20,}|call-[0-9a-f-]{36}|chatcmpl-tool-\w+"
-    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|[0-9a-f]{32}:[0-9a-f]{16}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 )
-"""Call ids with enough entropy to be unique in the world: of 20,228 real ones one stood in two sessions, copied."""
+"""Call ids (a trace and its span are one, too) with enough entropy to be unique in the world: of 20,228 real ones one stood in two sessions, copied."""
 
 IdQuality = Literal["native", "run_scoped", "synthetic"]
 

@@ -78,72 +78,82 @@ def _unread(reason: str, uri: str, number: int) -> Problem:
 
 
 def _events(found: Sequence[tuple[Span, str, int]], tallies: dict[str, Tally]) -> Iterator[ToolEvent]:
-    """Spans by invocation, in order of time; an agent's span is the invocation of the calls below it."""
-    parents = {span.span_id: span for span, _, _ in found if not span.is_log}
-    turns: dict[str, tuple[Turn, Home]] = {}
+    """Spans by invocation, in order of time."""
+    trace = _Trace([span for span, _, _ in found])
     told: set[tuple[str, str]] = set()
     for span, uri, number in sorted(found, key=lambda item: (item[0].start, item[0].span_id)):
-        seen = None if _carries_a_call(span, parents) else _call(span, number)
+        tally = tallies[uri]
+        seen = None if trace.carries_a_call(span) else _call(span, number)
         if seen is None:
-            tallies[uri].skipped[f"no tool call: {span.name[:40]}"] += 1
+            tally.skipped[f"no tool call: {span.name[:40]}"] += 1
             continue
-        turn, home = _turn(span, uri, number, parents, turns)
+        turn, home = trace.turn(span, uri, number)
         if (turn.invocation_id, seen.call_id) in told:
-            tallies[uri].repeated += 1
+            tally.repeated += 1
             continue
         told.add((turn.invocation_id, seen.call_id))
         agent = text(span.attributes.get("gen_ai.agent.id")) or text(span.attributes.get("agent_id"))
         turn.add(seen, agent=f"{home.runtime}/{agent}" if agent else home.runtime, uri=uri)
         turn.last_at = max(turn.last_at, span.end)
-        tally = tallies[uri]
         tally.calls.append(seen)
         tally.results += seen.text is not None
         tally.errors += seen.status is ToolStatus.ERROR
-    for turn, home in turns.values():
+    for turn, home in trace.turns.values():
         yield from turn_events(turn, home)
 
 
-def _turn(
-    span: Span, uri: str, number: int, parents: dict[str, Span], turns: dict[str, tuple[Turn, Home]]
-) -> tuple[Turn, Home]:
-    chain = [span, *_ancestors(span, parents)]
-    session = next((text(one.attributes[key]) for one in chain for key in _SESSION_KEYS if one.attributes.get(key)), "")
-    runtime = _RUNTIMES.get(span.service, "otel" if not span.service else span.service)
-    prompt = text(span.attributes.get("prompt.id"))
-    agents = [one for one in chain if _operation(one) == "invoke_agent" or _kind(one) == "AGENT"]
-    own = prompt or (f"{span.trace_id}:{agents[-1].span_id}" if agents else span.trace_id or session)
-    if own not in turns:
-        adapter = OPENINFERENCE if _kind(span) else NAME
-        at = agents[-1].start if agents else span.start
-        turn = Turn(
-            invocation_id=identity.invocation_id(runtime, own),
-            uri=uri,
-            line=number,
-            at=at,
-            last_at=agents[-1].end if agents else span.end,
-            prompt=text(agents[-1].attributes.get("input.value")) if agents else "",
-            trigger="prompt" if agents else "unknown",
-            agent_id=runtime,
-            model=text(span.attributes.get("gen_ai.request.model")),
-            reason="stop" if agents else "end_of_source",
-        )
-        turns[own] = (turn, Home(adapter=adapter, runtime=runtime, session_id=session or span.trace_id or own))
-    return turns[own]
+class _Trace:
+    """What spans tell of each other: parents, the agent's own span, and the invocation that they share.
 
+    A trace is one invocation, whatever part of it a request holds: its root comes last, and may come alone.
+    """
 
-def _ancestors(span: Span, parents: dict[str, Span]) -> Iterator[Span]:
-    seen = {span.span_id}
-    while (parent := parents.get(span.parent_id)) is not None and parent.span_id not in seen:
-        seen.add(parent.span_id)
-        yield parent
-        span = parent
+    def __init__(self, found: Sequence[Span]) -> None:
+        self.turns: dict[str, tuple[Turn, Home]] = {}
+        self._parents = {span.span_id: span for span in found if not span.is_log}
+        self._roots: dict[str, Span] = {}
+        for span in sorted(found, key=lambda one: (one.start, one.span_id)):
+            if _operation(span) == "invoke_agent" or _kind(span) == "AGENT":
+                self._roots.setdefault(span.trace_id, span)
 
+    def turn(self, span: Span, uri: str, number: int) -> tuple[Turn, Home]:
+        """Return the invocation of a call."""
+        root = self._roots.get(span.trace_id)
+        chain = [span, *self._ancestors(span), *([root] if root else [])]
+        session = next((text(one.attributes[k]) for one in chain for k in _SESSION_KEYS if one.attributes.get(k)), "")
+        runtime = _RUNTIMES.get(span.service, span.service or "otel")
+        own = text(span.attributes.get("prompt.id")) or span.trace_id or session
+        key = f"{runtime}/{own}"
+        if key not in self.turns:
+            turn = Turn(
+                invocation_id=identity.invocation_id(runtime, own),
+                uri=uri,
+                line=number,
+                at=root.start if root else span.start,
+                last_at=root.end if root else span.end,
+                prompt=text(root.attributes.get("input.value")) if root else "",
+                trigger="prompt" if root else "unknown",
+                agent_id=runtime,
+                model=text(span.attributes.get("gen_ai.request.model")),
+                reason="stop" if root else "end_of_source",
+            )
+            adapter = OPENINFERENCE if _kind(span) else NAME
+            home = Home(adapter=adapter, runtime=runtime, session_id=session or span.trace_id or own)
+            self.turns[key] = (turn, home)
+        return self.turns[key]
 
-def _carries_a_call(span: Span, parents: dict[str, Span]) -> bool:
-    """An MCP request below the span of a tool call is how that call travelled, not another one."""
-    if span.is_log or not span.attributes.get("mcp.method.name"):
-        return False
-    return any(_operation(one) == "execute_tool" or _kind(one) == "TOOL" for one in _ancestors(span, parents))
+    def carries_a_call(self, span: Span) -> bool:
+        """Tell whether an MCP request stands below a tool call's span: it is how that call travelled."""
+        if span.is_log or not span.attributes.get("mcp.method.name"):
+            return False
+        return any(_operation(one) == "execute_tool" or _kind(one) == "TOOL" for one in self._ancestors(span))
+
+    def _ancestors(self, span: Span) -> Iterator[Span]:
+        seen = {span.span_id}
+        while (parent := self._parents.get(span.parent_id)) is not None and parent.span_id not in seen:
+            seen.add(parent.span_id)
+            yield parent
+            span = parent
 
 
 def _operation(span: Span) -> str:

@@ -321,6 +321,15 @@ def test_a_call_id_that_two_agents_use_names_two_calls() -> None:
     assert len({one.event_id for one in _calls(translation)}) == 2
 
 
+def test_a_trace_is_one_invocation_whichever_of_its_spans_a_request_holds() -> None:
+    tool = _span("2", "1", gen_ai__operation__name="execute_tool", gen_ai__tool__name="x")
+    root = _span("1", "", gen_ai__operation__name="invoke_agent", gen_ai__conversation__id="c-1")
+
+    (alone,), (together,) = _calls(_trace(tool)), _calls(_trace(tool, root))
+
+    assert (alone.event_id, alone.invocation_id) == (together.event_id, together.invocation_id)
+
+
 def test_a_retriever_whose_documents_are_hidden_showed_nobody_knows_what() -> None:
     hidden, empty = _calls(
         _trace(
