@@ -9,9 +9,11 @@ from typing import Literal
 
 import msgspec
 
-from streams.codec import BadLine
+from streams import codec
+from streams.codec import BadLine, decode_line
 from streams.errors import DlqLimitExceeded
 from streams.log import Record
+from streams.topics import TOPICS
 
 Stage = Literal["source", "decode", "schema", "correlate", "land", "apply"]
 """Where it failed: translation at the producer, bytes, shape, or the work of a reader."""
@@ -140,3 +142,36 @@ class DlqBudget:
                 f"expected at most {self.limit.max_ratio:.1%} of the events to be unusable, got {budget.dead} of {seen}"
             )
         return budget
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What a dead letter becomes when it is tried again."""
+
+    topic: str
+    key: str
+    value: bytes
+    event_id: str
+    """The original one: whoever has seen the event already counts it once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPolicy:
+    """Which dead letters may be tried again: those of a reader whose code has learnt to read them since."""
+
+    stages: frozenset[Stage] = frozenset(("source", "decode", "schema"))
+
+    def replay(self, letter: DeadLetter) -> Replay | str:
+        """Return what to append where, or the reason why trying again cannot help."""
+        if letter.stage not in self.stages:
+            return f"stage {letter.stage} is no fault of the bytes"
+        topic = next((topic for topic in TOPICS if topic.name == letter.topic), None)
+        if topic is None:
+            return f"topic {letter.topic} is none of ours"
+        event = decode_line(letter.raw)
+        if isinstance(event, BadLine):
+            return f"still unreadable: {event.reason}"
+        key = getattr(event, topic.key, "")
+        if not key:
+            return f"{type(event).__name__} has no {topic.key}, the key of {topic.name}"
+        return Replay(topic.name, key, codec.encode([event]), event.event_id)

@@ -25,6 +25,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("anchors", "deploy.cli.anchors"),
     Command("compact", "deploy.cli.compact"),
     Command("demo", "deploy.cli.demo"),
+    Command("dlq", "deploy.cli.dlq"),
     Command("diagnose", "deploy.cli.diagnose"),
     Command("explain", "deploy.cli.explain"),
     Command("forget", "deploy.cli.forget"),
@@ -35,8 +36,10 @@ COMMANDS: tuple[Command, ...] = (
     Command("mcp", "deploy.cli.mcp"),
     Command("measures", "deploy.cli.measures"),
     Command("priors", "deploy.cli.priors"),
+    Command("replay", "deploy.cli.replay"),
     Command("search", "deploy.cli.search"),
     Command("up", "deploy.cli.up"),
+    Command("verify", "deploy.cli.verify"),
     Command("window-report", "deploy.cli.window_report"),
     Command("worker", "deploy.cli.worker"),
 )
