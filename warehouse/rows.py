@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from itertools import chain
+from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
@@ -245,38 +245,32 @@ def _array(kind: pa.DataType, values: list[Any]) -> Any:
         children = [_array(child.type, list(map(attrgetter(child.name), values))) for child in kind]
         return pa.StructArray.from_arrays(children, fields=list(kind))
     if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
-        return pa.ListArray.from_arrays(_offsets(values), _array(kind.value_type, list(chain(*values))), type=kind)
+        items = _array(kind.value_type, list(chain.from_iterable(values)))
+        return pa.ListArray.from_arrays(_offsets(values), items, type=kind)
     if pa.types.is_map(kind):
-        pairs = [tuple(value.items()) if isinstance(value, dict) else value for value in values]
-        flat = list(chain(*pairs))
-        names = pa.array([name for name, _ in flat], kind.key_type)
-        items = pa.array([item for _, item in flat], kind.item_type)
-        return pa.MapArray.from_arrays(_offsets(pairs), names, items, type=kind)
+        pairs = list(chain.from_iterable(value.items() for value in values if value))
+        names = pa.array([name for name, _ in pairs], kind.key_type)
+        items = pa.array([item for _, item in pairs], kind.item_type)
+        return pa.MapArray.from_arrays(_offsets(values), names, items, type=kind)
     return pa.array(values, kind)
 
 
 def _offsets(values: Sequence[Sequence[Any]]) -> Any:
-    total = 0
-    offsets = [0]
-    for value in values:
-        total += len(value)
-        offsets.append(total)
-    return pa.array(offsets, pa.int32())
-
-
-_TARGET_FIELDS = [child.name for child in schema.TARGET][1:]
+    return pa.array(list(accumulate(map(len, values), initial=0)), pa.int32())
 
 
 def _targets(values: list[Any]) -> Any:
     """Return targets as flat structs: their kind, and null for every field that their kind does not have."""
-    readers = {shape: _target_reader(shape) for shape in set(map(type, values))}
-    flat = [readers[type(value)](value) for value in values]
-    columns = list(zip(*flat, strict=True)) if flat else [()] * (len(_TARGET_FIELDS) + 1)
-    arrays = [pa.array(column, child.type) for column, child in zip(columns, schema.TARGET, strict=True)]
+    shapes: set[type[msgspec.Struct]] = set(map(type, values))
+    arrays: list[Any] = []
+    for child in schema.TARGET:
+        if child.name == "kind":
+            tags = {shape: shape.__struct_config__.tag for shape in shapes}
+            arrays.append(pa.array([tags[type(value)] for value in values], child.type))
+        elif all(child.name in shape.__struct_fields__ for shape in shapes):
+            arrays.append(pa.array(list(map(attrgetter(child.name), values)), child.type))
+        elif any(child.name in shape.__struct_fields__ for shape in shapes):
+            arrays.append(pa.array([getattr(value, child.name, None) for value in values], child.type))
+        else:
+            arrays.append(pa.nulls(len(values), child.type))
     return pa.StructArray.from_arrays(arrays, fields=list(schema.TARGET))
-
-
-def _target_reader(shape: type[msgspec.Struct]) -> Callable[[Any], tuple[Any, ...]]:
-    tag = shape.__struct_config__.tag
-    known = [name if name in shape.__struct_fields__ else None for name in _TARGET_FIELDS]
-    return lambda target: (tag, *[getattr(target, name) if name else None for name in known])

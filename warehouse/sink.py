@@ -7,9 +7,11 @@ file, another cut gives rows that the views know by their identity. So nothing i
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import hashlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -130,7 +132,7 @@ class Sink:
         if not self._held:
             return
         try:
-            rejected = await asyncio.to_thread(self._land, dict(self._held))
+            rejected = await asyncio.to_thread(self.land, dict(self._held))
             await self._bury(rejected)
             offsets = {partition: held[-1].offset + 1 for partition, held in self._held.items()}
             await self._consumer.commit(offsets)
@@ -149,14 +151,16 @@ class Sink:
         for partition in partitions:
             self._held.pop(partition, None)
 
-    def _land(self, held: dict[Partition, list[Record]]) -> list[Rejected]:
+    def land(self, held: Mapping[Partition, Sequence[Record]]) -> list[Rejected]:
+        """Write records of some partitions to files and return what is no row. Commits nothing."""
         rejected: list[Rejected] = []
-        for partition, records in held.items():
-            sorted_ = rows.sort(records)
-            rejected += sorted_.rejected
-            for table, found in sorted_.rows.items():
-                for day, same_day in _by_day(found).items():
-                    rejected += self._write(_tables[table], day, same_day, partition, records)
+        with _without_collector():
+            for partition, records in held.items():
+                sorted_ = rows.sort(records)
+                rejected += sorted_.rejected
+                for table, found in sorted_.rows.items():
+                    for day, same_day in _by_day(found).items():
+                        rejected += self._write(_tables[table], day, same_day, partition, records)
         return rejected
 
     def _write(
@@ -195,6 +199,22 @@ class Sink:
         await asyncio.to_thread(publisher.publish, self.storage, self.catalog)
         self._published_at, self._unpublished = now(), False
         self._publish_cost = self._published_at - started
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Pause the cycle collector.
+
+    A batch of decoded values holds no cycles, and walking it again and again while it grows takes four times as long
+    as decoding it (measured: 38 against 9 us a search).
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _by_day(found: Iterable[Row]) -> dict[date, list[Row]]:

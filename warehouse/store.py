@@ -21,7 +21,7 @@ from warehouse.storage.store import LocalStorage
 from warehouse.values import MeasureValue, Question, figure
 from warehouse.verdict import Diagnosis
 
-PARTS = 200
+PARTS = 100
 """Groups of invocations that the bootstrap draws from; more change no digit that is shown."""
 
 

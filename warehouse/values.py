@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warehouse import effort
 from warehouse.measures import Measure
@@ -20,6 +22,8 @@ Z95 = 1.959963984540054
 
 DRAWS = 1000
 """Bootstrap draws; the seed is fixed, so that a figure is the same every time it is read."""
+
+SEED = 20260514
 
 STALE_AFTER = timedelta(hours=24)
 """Age of the newest landed search from which a figure is called stale."""
@@ -148,7 +152,7 @@ def wilson(hits: float, n: float, z: float = Z95) -> tuple[float, float]:
     return 0.0 if hits == 0 else centre - half, 1.0 if hits == n else centre + half
 
 
-def bootstrap(parts: Sequence[tuple[float, float]], *, seed: int = 20260514) -> tuple[float | None, float | None]:
+def bootstrap(parts: Sequence[tuple[float, float]]) -> tuple[float | None, float | None]:
     """Return the percentile interval of sum(num) / sum(den) when whole parts are drawn anew.
 
     A part holds whole invocations, so that the searches of one invocation, which are not independent, stay together.
@@ -157,13 +161,18 @@ def bootstrap(parts: Sequence[tuple[float, float]], *, seed: int = 20260514) -> 
     filled = np.array([part for part in parts if part[0] > 0 or part[1] > 0])
     if len(filled) < 2:
         return None, None
-    random = np.random.default_rng(seed)
-    weights = random.multinomial(len(filled), [1 / len(filled)] * len(filled), size=DRAWS)
-    sums = weights @ filled
+    sums = _draws(len(filled)) @ filled
     drawn = sums[sums[:, 1] > 0]
     ratios = drawn[:, 0] / drawn[:, 1]
     low, high = np.percentile(ratios, [2.5, 97.5])
     return float(low), float(high)
+
+
+@lru_cache(maxsize=256)
+def _draws(parts: int) -> NDArray[np.float64]:
+    """Return how often each part is drawn in each draw; the seed is fixed, so it is made once for each size."""
+    random = np.random.default_rng(SEED)
+    return random.multinomial(parts, [1 / parts] * parts, size=DRAWS).astype(np.float64)
 
 
 def quantile(histogram: Mapping[float, int], p: float) -> tuple[float, float | None, float | None]:
