@@ -21,7 +21,7 @@ from correlator.seen import Seen
 from correlator.target_match import Handle, Verdict, index_key, keys_of_path, match
 from correlator.window import WindowPolicy
 from streams.events import Surface
-from streams.recall import Candidate, Grade, RecallEvent, TargetRef
+from streams.recall import Candidate, DocRef, Grade, RecallEvent, TargetRef
 
 
 @dataclass(slots=True, eq=False)
@@ -99,7 +99,10 @@ class Attribution:
         self._by_path: dict[str, list[_Shown]] = {}
         self._by_token = False
         self._bundles = Bundles()
-        self._last_read = -1
+        self._no_next_search: dict[str, list[Search]] = {}
+        self._no_fallback: list[Search] = []
+        self._no_read: list[Search] = []
+        self._read_no_graph: list[Search] = []
         self._newest: Call | None = None
 
     def take(self, call: Call, recall_id: str | None) -> None:
@@ -113,15 +116,20 @@ class Attribution:
             self._awaiting_dwell.clear()
         if self._active:
             self._close_windows(call, index)
-        self._measure_skew(call)
+        newest = self._newest
+        if newest is not None and (call.skew_ms or call.event.turn_index < newest.event.turn_index):
+            self._measure_skew(call, newest)
+        else:
+            self._newest = call
         opened_of = self._open(call, index) if call.handles and self._active else ()
         if self._expecting:
             self._answer(call, opened_of)
-        if self._active and (call.tree_search or call.surface is not None):
+        if call.tree_search or call.surface is not None:
             self._mark_searches(call, index)
         if call.opened:
             self._bundles.close()
-            self._last_read = index
+            self._read_no_graph += self._no_read
+            self._no_read.clear()
         if call.handles and call.ok:
             self.seen.note(call.handles, index)
         if recall_id is not None and call.surface is not None:
@@ -134,16 +142,15 @@ class Attribution:
             search.closed_after = index - search.index - 1
             search.basis = self.events
 
-    def _measure_skew(self, call: Call) -> None:
+    def _measure_skew(self, call: Call, newest: Call) -> None:
         """Note where the source's order and event time disagree, and an end before its start."""
-        skew, newest = call.skew_ms, self._newest
-        if newest is None or call.event.turn_index >= newest.event.turn_index:
+        skew = call.skew_ms
+        if call.event.turn_index >= newest.event.turn_index:
             self._newest = call
         elif call.event.source.adapter == newest.event.source.adapter:
             skew = max(skew, call.at_ms - newest.at_ms)
-        if skew:
-            for search in self._active:
-                search.skew_ms = max(search.skew_ms, skew)
+        for search in self._active:
+            search.skew_ms = max(search.skew_ms, skew)
 
     def _add(self, call: Call, index: int, recall_id: str) -> None:
         surface = call.surface or ""
@@ -153,10 +160,16 @@ class Attribution:
         self.searches.append(search)
         self._active.append(search)
         self._expecting.append(search)
+        self._no_next_search.setdefault(surface, []).append(search)
+        self._no_read.append(search)
+        if surface == Surface.MEMORY:
+            self._no_fallback.append(search)
         by_path = self._by_path
         for candidate in shown:
-            if key := index_key(candidate.target):
-                self._by_token = self._by_token or not getattr(candidate.target, "path", "")
+            target = candidate.target
+            if key := index_key(target):
+                if not self._by_token and type(target) is DocRef and not target.path:
+                    self._by_token = True
                 entry = (search, candidate)
                 if (entries := by_path.get(key)) is None:
                     by_path[key] = [entry]
@@ -174,15 +187,22 @@ class Attribution:
         self._expecting = waiting
 
     def _mark_searches(self, call: Call, index: int) -> None:
-        """Tell the searches in their window that another search came."""
-        graph = call.event.tool == "graph_resolve"
-        for search in self._active:
-            if search.next_search is None and answers(call, search.call, search.surface):
+        """Tell the searches in their window that another search came; each is told once, so this stays linear."""
+        left: list[Search] = []
+        for search in self._no_next_search.get(call.surface or "", ()):
+            if search.closed_after is None and not answers(call, search.call, search.surface):
+                left.append(search)
+            elif search.closed_after is None:
                 search.next_search = index - search.index
-            if call.tree_search and search.surface == Surface.MEMORY:
-                search.fell_back = True
-            if graph and self._last_read > search.index:
-                search.graph_after_read = True
+        self._no_next_search[call.surface or ""] = left
+        if call.tree_search:
+            for search in self._no_fallback:
+                search.fell_back = search.closed_after is None
+            self._no_fallback.clear()
+        if call.event.tool == "graph_resolve":
+            for search in self._read_no_graph:
+                search.graph_after_read = search.closed_after is None
+            self._read_no_graph.clear()
 
     def _open(self, call: Call, index: int) -> set[Search]:
         """Credit what the call opened and return the searches that had shown it."""

@@ -44,7 +44,7 @@ def facts_of(event: ToolCalled, observations: int = 1) -> Call:
     tool = event.tool
     verdict = shell_of(event)
     handles = handles_of(event, verdict)
-    named = any(not handle.maybe_directory for handle in handles)
+    named = bool(handles) and not (handles[0].maybe_directory and all(handle.maybe_directory for handle in handles))
     tree_search = verdict.tree_search if verdict is not None else tool == "Grep" and not named
     at_ms = round(event.occurred_at.timestamp() * 1000)
     end_ms = round(event.ended_at.timestamp() * 1000) if event.ended_at else at_ms

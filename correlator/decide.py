@@ -69,10 +69,15 @@ def decide(
     closure = _closure(book, now, policy)
     named = book.named_targets
     folds = [(lane, lane.attributed(policy, documents, named)) for lane in book.lanes.values()]
-    recalls = [_recall(search, book, fold, closure, policy) for _, fold in folds for search in fold.searches]
+    recalls = [
+        (None if closure else search.concluded) or _recall(search, book, fold, closure, policy)
+        for _, fold in folds
+        for search in fold.searches
+    ]
     if closure is not None and len(folds) > 1:
         recalls = with_credit_across_agents(recalls, folds, policy)
-    recalls.sort(key=lambda recall: (recall.occurred_at, recall.tool_use_id))
+    if len(folds) > 1:
+        recalls.sort(key=lambda recall: (recall.occurred_at, recall.tool_use_id))
     short = sum(len(lane.calls) for lane, _ in folds) <= policy.max_open_calls
     trajectory = trajectory_of(book, recalls, state.events, closure) if closure is not None or short else None
     return Decisions(tuple(recalls), trajectory, closure is not None)

@@ -25,10 +25,10 @@ def answers(call: Call, search: Call, surface: str) -> bool:
 
 
 def _is_next_page(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
-    if later == earlier or not (later.keys() | earlier.keys()) & _PAGING:
-        return False
-    return _without_paging(later) == _without_paging(earlier)
-
-
-def _without_paging(tool_input: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in tool_input.items() if name not in _PAGING}
+    moved = False
+    for name in later.keys() | earlier.keys():
+        if later.get(name) != earlier.get(name):
+            if name not in _PAGING:
+                return False
+            moved = True
+    return moved

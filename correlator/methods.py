@@ -80,7 +80,7 @@ def _read(call: ToolCalled, cwd: PathKey | None) -> Iterator[Handle]:
     raw = text_of(call.input, "file_path", "path", "absolute_path", "filePath", "notebook_path", "uri")
     if raw:
         lines = _lines(call.input)
-        fresh = not call.touched or all(touch.new_content for touch in call.touched)
+        fresh = not any(not touch.new_content for touch in call.touched) if call.touched else True
         yield Handle("path", raw, path_key(raw, call.cwd), lines, "", False, fresh, cwd)
         for touch in call.touched:
             if touch.op == "read" and touch.path != raw:

@@ -15,7 +15,6 @@ EXACT = 1_000
 """Added to the matched components when both paths are absolute and equal: nothing is closer."""
 
 _PLAIN = re.compile(r"/?[A-Za-z0-9_-][\w.-]*(?:/[A-Za-z0-9_-][\w.-]*)*", re.ASCII)
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][\w.-]*", re.ASCII)
 _DRIVE = re.compile(r"(?:/mnt/([A-Za-z])|/?([A-Za-z]):)(?=/|$)")
 _POSITION = re.compile(r"(?<=[^/:]):\d+(?:[:-]\d+)?:?$|#L\d+(?:-L?\d+)?$")
 
@@ -87,7 +86,8 @@ def without_suffix(path: PathKey) -> PathKey:
 def name_of(raw: str) -> str:
     """Return the last component of a path's one form; cheap for the plain paths that most are."""
     name = raw[raw.rfind("/") + 1 :]
-    return name if _PLAIN_NAME.fullmatch(name) else path_key(raw).name
+    plain = raw.isascii() and raw[-1:].isalnum() and "\\" not in raw and ":" not in name and "#" not in name
+    return name if plain else path_key(raw).name
 
 
 def _resolved(parts: list[str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 
 from correlator.paths import closeness, path_key
 from correlator.target_match import Handle
@@ -13,12 +13,12 @@ class Seen:
 
     def __init__(self, named: Iterable[str]) -> None:
         self._named = tuple(named)
-        self._first: dict[Hashable, int] = {}
+        self._first: dict[str, int] = {}
 
     def note(self, handles: Iterable[Handle], index: int) -> None:
         """Remember that the call at this position opened these targets."""
         for handle in handles:
-            self._first.setdefault(handle.path or (handle.kind, handle.value), index)
+            self._first.setdefault(_key(handle), index)
 
     def before(self, handle: Handle, anchor: str, index: int) -> bool:
         """Whether a target was opened before the call at this position, or was named in the prompt."""
@@ -27,8 +27,8 @@ class Seen:
         )
 
 
-def _key(handle: Handle) -> Hashable:
-    return handle.path or (handle.kind, handle.value)
+def _key(handle: Handle) -> str:
+    return f"{handle.kind} {handle.value}" if handle.path is None else handle.path.text
 
 
 def _names(name: str, handle: Handle) -> bool:

@@ -201,11 +201,9 @@ def index_key(ref: TargetRef) -> str:
 
     It is the file name, or for a document without a path the first token of its anchor.
     """
-    if isinstance(ref, DocRef | PassageRef):
-        if ref.path:
-            return name_of(ref.path)
-        return first_token(ref.anchor) if isinstance(ref, DocRef) else ""
-    return ""
+    if type(ref) is DocRef:
+        return name_of(ref.path) if ref.path else first_token(ref.anchor)
+    return name_of(ref.path) if type(ref) is PassageRef and ref.path else ""
 
 
 def first_token(anchor: str) -> str:

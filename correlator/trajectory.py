@@ -152,7 +152,7 @@ def _step(call: Call, searches: dict[str, str], consumers: dict[str, str]) -> St
 
 def _kind(call: Call) -> Literal["read", "edit", "verify", "other"]:
     if call.opened:
-        return "edit" if any(handle.edit for handle in call.handles) else "read"
+        return "edit" if call.handles[0].edit or any(handle.edit for handle in call.handles) else "read"
     if call.event.tool in SHELL_TOOLS and is_verification(command_of(call.event.input)):
         return "verify"
     return "other"
