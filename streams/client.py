@@ -11,6 +11,7 @@ from typing import Any, Literal
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka import errors as kafka
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from streams.errors import BrokerUnavailable, ConfigError, TroddenError
 from streams.log import Partition
@@ -114,16 +115,41 @@ async def create_topics(connection: Connection, wanted: Sequence[TopicSpec], *, 
     try:
         existing = set(await admin.list_topics())
         missing = [spec for spec in wanted if spec.name not in existing]
-        if missing:
-            await _create(admin, missing)
-        return [spec.name for spec in missing]
+        if not missing:
+            return []
+        created = await _create(admin, missing)
+        await _until_visible(admin, {spec.name for spec in missing}, wait_s)
+        return created
     except (kafka.KafkaError, OSError) as error:
         raise translated(error, "creating topics") from error
     finally:
         await admin.close()
 
 
-async def _create(admin: AIOKafkaAdminClient, missing: Sequence[TopicSpec]) -> None:
+async def found_topics(connection: Connection, names: Sequence[str], *, wait_s: float = 30.0) -> list[TopicSpec]:
+    """Return the topics of these names that the broker has, with their partitions and configs.
+
+    Raises:
+        BrokerUnavailable: when no broker answered within `wait_s`.
+        ConfigError: when the broker refuses our credentials or rights.
+    """
+    admin = await _connected_admin(connection, wait_s)
+    try:
+        existing = sorted(set(await admin.list_topics()) & set(names))
+        if not existing:
+            return []
+        counts = {each["topic"]: len(each["partitions"]) for each in await admin.describe_topics(existing)}
+        asked = [ConfigResource(ConfigResourceType.TOPIC, name) for name in existing]
+        answers = await admin.describe_configs(asked)
+    except (kafka.KafkaError, OSError) as error:
+        raise translated(error, "describing topics") from error
+    finally:
+        await admin.close()
+    configs = {name: dict(entry[:2] for entry in told) for each in answers for *_, name, told in each.resources}
+    return [TopicSpec(name=name, partitions=counts[name], configs=configs[name]) for name in existing]
+
+
+async def _create(admin: AIOKafkaAdminClient, missing: Sequence[TopicSpec]) -> list[str]:
     replicas = min(3, len(admin._client.cluster.brokers()) or 1)
     response = await admin.create_topics(
         [NewTopic(spec.name, spec.partitions, replicas, topic_configs=dict(spec.configs)) for spec in missing]
@@ -131,6 +157,18 @@ async def _create(admin: AIOKafkaAdminClient, missing: Sequence[TopicSpec]) -> N
     for topic, code, *rest in response.topic_errors:
         if code not in (0, _TOPIC_EXISTS):
             raise translated(kafka.for_code(code)(*rest), f"creating {topic}")
+    return [topic for topic, code, *_ in response.topic_errors if code == 0]
+
+
+async def _until_visible(admin: AIOKafkaAdminClient, names: set[str], wait_s: float) -> None:
+    """Wait until the brokers tell of topics that a controller has made."""
+    deadline = asyncio.get_running_loop().time() + wait_s
+    while not names <= set(await admin.list_topics()):
+        if asyncio.get_running_loop().time() > deadline:
+            raise BrokerUnavailable(
+                f"expected topics {', '.join(sorted(names))} within {wait_s:.0f} s, got none of them"
+            )
+        await asyncio.sleep(0.05)
 
 
 async def _connected_admin(connection: Connection, wait_s: float) -> AIOKafkaAdminClient:

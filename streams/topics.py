@@ -129,3 +129,20 @@ def _configs(topic: Topic) -> dict[str, str]:
 
 
 _DEAD_CONFIGS = {"cleanup.policy": "delete", "retention.ms": _milliseconds(DEAD_LETTER_RETENTION)}
+
+
+def differences(wanted: Iterable[TopicSpec], found: Iterable[TopicSpec]) -> list[str]:
+    """Return, a line each, what the broker's topics do not have of what is wanted; what they have besides is theirs."""
+    on_broker = {spec.name: spec for spec in found}
+    lines: list[str] = []
+    for spec in wanted:
+        other = on_broker.get(spec.name)
+        if other is None:
+            lines.append(f"{spec.name}: missing, expected {spec.partitions} partitions")
+            continue
+        if other.partitions != spec.partitions:
+            lines.append(f"{spec.name}: expected {spec.partitions} partitions, got {other.partitions}")
+        for name, value in spec.configs.items():
+            if other.configs.get(name) != value:
+                lines.append(f"{spec.name}: expected {name}={value}, got {other.configs.get(name)}")
+    return lines

@@ -38,6 +38,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("priors", "deploy.cli.priors"),
     Command("replay", "deploy.cli.replay"),
     Command("search", "deploy.cli.search"),
+    Command("topics", "deploy.cli.topics"),
     Command("up", "deploy.cli.up"),
     Command("verify", "deploy.cli.verify"),
     Command("window-report", "deploy.cli.window_report"),
