@@ -11,6 +11,7 @@ import typer
 
 from correlator.explain import as_text, explain
 from deploy.cli import options
+from deploy.replay import indexed
 from streams.errors import ConfigError
 from streams.events import InvocationEnded, InvocationStarted, ToolCalled
 from warehouse.store import Warehouse
@@ -38,7 +39,7 @@ def command(
         if isinstance(event, ToolCalled | InvocationStarted | InvocationEnded)
         and event.invocation_id == found[0]["invocation_id"]
     )
-    explanation = explain(recall_id, events)
+    explanation = explain(recall_id, events, documents=indexed(warehouse))
     if explanation is None:
         raise ConfigError(f"expected the tool events of search {recall_id!r} in the warehouse, they are not kept there")
     typer.echo(msgspec.json.encode(explanation).decode() if as_json else as_text(explanation))
