@@ -33,6 +33,7 @@ def classify(command: str) -> ShellVerdict:
 
 
 def _classify(command: str, *, by_grammar_only: bool = False) -> ShellVerdict:
+    command = command.replace("\r\n", "\n")
     if ">" not in command and "<" not in command and _KNOWN.isdisjoint(_WORD.findall(command.lower())):
         return _NOTHING
 

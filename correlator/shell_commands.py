@@ -106,7 +106,7 @@ SEARCHERS: Mapping[str, tuple[Options, bool]] = {
 }
 """Searching command -> its options, and whether it walks the tree by itself."""
 
-_NAMES_ONLY = long_options("l L q Z files-with-matches files-without-match quiet silent")
+_NAMES_ONLY = long_options("l q files-with-matches files-without-match quiet silent")
 _PATTERN_GIVEN = long_options("e f regexp file")
 _LISTS_FILES = long_options("files type-list version help")
 _RECURSIVE = long_options("r R recursive dereference-recursive")
@@ -137,7 +137,10 @@ def interpret(name: str, words: Sequence[Word], *, piped: bool) -> Doing:
     if (scripted := SCRIPTED.get(name)) is not None:
         return _scripted(name, _without_jq_arguments(words) if name == "jq" else words, scripted)
     if (searcher := SEARCHERS.get(name)) is not None:
-        return _searcher(parse_options(words, searcher[0]), piped=piped, recursive=searcher[1])
+        parsed = parse_options(words, searcher[0])
+        if name != "rg" and "L" in parsed.flags:  # names of files without a match; rg's -L follows links
+            parsed.flags["l"] = None
+        return _searcher(parsed, piped=piped, recursive=searcher[1])
     if (other := OTHERS.get(name)) is not None:
         return other(words)
     return OTHER
@@ -185,11 +188,14 @@ _SED_LINES = re.compile(r"(\d+)(?:,(\d+))?p")
 def _scripted(name: str, words: Sequence[Word], options: Options) -> Doing:
     parsed = parse_options(words, options)
     operands = parsed.operands
+    in_place = name == "sed" and parsed.has(_IN_PLACE)
+    if in_place and operands and not operands[0].text:  # BSD: an empty suffix in a word of its own
+        operands = operands[1:]
     script = parsed.value("e", "f", "expression", "file", "from-file")
     if script is None and operands:
         script, operands = operands[0].text, operands[1:]
     names = _names(operands)
-    if (name == "sed" and parsed.has(_IN_PLACE)) or (name == "awk" and parsed.value("i") == "inplace"):
+    if in_place or (name == "awk" and parsed.value("i") == "inplace"):
         return Doing("write", written=tuple(names))
     if name == "awk":
         names = [text for text in names if not re.match(r"[A-Za-z_]\w*=", text)]
@@ -253,9 +259,12 @@ def _dd(words: Sequence[Word]) -> Doing:
 
 
 def _perl(words: Sequence[Word]) -> Doing:
-    in_place = any(re.match(r"-[a-zA-Z]*i", word.text) and not word.text.startswith("--") for word in words)
-    parsed = parse_options(words, Options("eEIMm"))
-    return Doing("write", written=tuple(_names(parsed.operands))) if in_place else OTHER
+    flags = "".join(word.text[1:] for word in words if re.fullmatch(r"-[a-zA-Z0-9.]+", word.text))
+    names = _names(parse_options(words, Options("eEIMm")).operands)
+    if "i" in flags:
+        return Doing("write", written=tuple(names))
+    reads = "e" in flags.lower() and ("n" in flags or "p" in flags)
+    return Doing("read", tuple(Operand(text) for text in names), passes_on=True) if reads else OTHER
 
 
 def _git(words: Sequence[Word]) -> Doing:

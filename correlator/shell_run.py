@@ -51,6 +51,8 @@ class Scope:
     variables: dict[str, list[str]] = field(default_factory=dict)
     shown: bool = True
     depth: int = 0
+    left: list[str] = field(default_factory=list)
+    """Directories that `pushd` left and `popd` goes back to."""
 
     def inner(self, *, shown: bool = True) -> Scope:
         """A sub-shell: it begins with the same and changes nothing outside."""
@@ -180,8 +182,13 @@ class Runner:
     def special(self, meaning: _Meaning, program: str, scope: Scope, *, shown: bool) -> None:
         """Run a command that is a script, a wrapper of one, or changes the scope."""
         name, rest = meaning.name, meaning.rest
-        if name in ("cd", "pushd"):
-            scope.enter(rest)
+        if name in ("cd", "pushd", "popd"):
+            if name == "pushd":
+                scope.left.append(scope.cwd)
+            if name == "popd":
+                scope.cwd = scope.left.pop() if scope.left else scope.cwd
+            else:
+                scope.enter(rest)
             self.classes.add("other")
         elif name in _SHELLS:
             self.shell(rest, scope.inner(shown=shown), program)
@@ -229,7 +236,9 @@ ONLY_OTHER: frozenset[ShellClass] = frozenset(("other",))
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish"})
 _INTERPRETERS = frozenset({"python", "python3", "node", "bun", "deno"})
 SPECIAL: frozenset[str] = (
-    _SHELLS | _INTERPRETERS | {"cd", "pushd", "eval", "xargs", "apply_patch", "applypatch", "powershell", "pwsh"}
+    _SHELLS
+    | _INTERPRETERS
+    | {"cd", "pushd", "popd", "eval", "xargs", "apply_patch", "applypatch", "powershell", "pwsh"}
 )
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.M)
 
@@ -312,6 +321,8 @@ def _split(text: str) -> list[str]:
 
 def _program(rest: Sequence[Word], program: str) -> Doing:
     """A Python or Node program given on the command line or by a here-document."""
+    if len(rest) > 2 and rest[0].text == "-m" and rest[1].text == "json.tool" and rest[2].known:
+        return Doing("read", (Operand(rest[2].text),))
     for at, word in enumerate(rest):
         if word.text in ("-c", "-e", "--eval", "-p") and at + 1 < len(rest):
             return interpret_program(rest[at + 1].text)

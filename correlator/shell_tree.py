@@ -59,9 +59,11 @@ class TreeReader:
     def _loop(self, node: Node, scope: Scope) -> None:
         """`for name in words; do ...; done`: the body sees every value."""
         name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
-        values = [word.text for value in node.children_by_field_name("value") for word in _expand(value, scope)]
+        words = [word for value in node.children_by_field_name("value") for word in _expand(value, scope)][:16]
         if name is not None:
-            scope.variables[_text(name)] = values[:16]
+            scope.variables.pop(_text(name), None)
+            if all(word.known and not word.glob for word in words):
+                scope.variables[_text(name)] = [word.text for word in words]
         if body is not None:
             self._nested(body.named_children, scope)
 
@@ -82,7 +84,8 @@ class TreeReader:
 
     def _command(self, node: Node, scope: Scope) -> Stage:
         words = _words(node, scope)
-        speaks = bool(words) and words[0].text in ("echo", "printf")
+        here = any(child.type == _HERE_STRING for child in node.children)
+        speaks = bool(words) and (here or words[0].text in ("echo", "printf"))
         for inner in _substitutions(node):
             shown = inner.type == "process_substitution" or speaks
             self._nested(inner.named_children, scope.inner(shown=shown))
@@ -132,6 +135,7 @@ def redirect_output(stage: Stage, path: str) -> None:
         stage.written = (*stage.written, path)
 
 
+_HERE_STRING = "herestring_redirect"
 _BEHIND_HEREDOC = frozenset({"command", "list", "pipeline", "redirected_statement", "subshell"})
 _BLOCKS = frozenset(
     {
@@ -269,10 +273,10 @@ def _assign(node: Node, scope: Scope) -> None:
 
 def _substitutions(node: Node) -> Iterator[Node]:
     """Command and process substitutions in a command's words, also inside quotes."""
-    stack = [child for child in reversed(node.children) if child.type in _WORD_TYPES]
+    stack = [child for child in reversed(node.children) if child.type in _WORD_TYPES or child.type == _HERE_STRING]
     while stack:
         each = stack.pop()
         if each.type in ("command_substitution", "process_substitution"):
             yield each
-        elif each.type in ("string", "concatenation"):
+        elif each.type in ("string", "concatenation", _HERE_STRING):
             stack.extend(reversed(each.named_children))
