@@ -89,7 +89,8 @@ def translated(error: BaseException, doing: str) -> TroddenError:
     reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, _CONFIG_FAULTS):
         return ConfigError(f"{doing}: the broker refused our credentials or rights: {reason}")
-    return BrokerUnavailable(f"{doing}: expected the broker's acknowledgement, got {reason}")
+    hint = " (check address, credentials and certificate)" if isinstance(error, kafka.KafkaConnectionError) else ""
+    return BrokerUnavailable(f"{doing}: expected the broker's acknowledgement, got {reason}{hint}")
 
 
 _TOPIC_EXISTS = 36

@@ -24,7 +24,7 @@ def fetch(folder: Path = FOLDER) -> Path:
         ConfigError: saying what is missing: Java 17 or newer, Maven, or an answer of its repository.
     """
     java()
-    if (folder / _COMPLETE).exists():
+    if _is_complete(folder):
         return folder
     maven = shutil.which("mvn")
     if maven is None:
@@ -40,7 +40,7 @@ def fetch(folder: Path = FOLDER) -> Path:
         )
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         raise ConfigError(f"Apache Kafka: expected Maven to fetch it, got {type(error).__name__}") from error
-    (folder / _COMPLETE).touch()
+    (folder / _COMPLETE).write_bytes(POM.read_bytes())
     return folder
 
 
@@ -51,9 +51,15 @@ def found(folder: Path = FOLDER) -> Path:
         ConfigError: when they are not there or Java is not.
     """
     java()
-    if not (folder / _COMPLETE).exists():
+    if not _is_complete(folder):
         raise ConfigError("TRODDEN_BROKER=kafka: expected Apache Kafka's jars in .kafka/lib; run `make kafka` once")
     return folder
+
+
+def _is_complete(folder: Path) -> bool:
+    """Tell whether what the POM names at present was fetched to its end."""
+    stamp = folder / _COMPLETE
+    return stamp.exists() and stamp.read_bytes() == POM.read_bytes()
 
 
 def java() -> str:

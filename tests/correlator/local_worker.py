@@ -15,7 +15,7 @@ from streams.client import Connection
 from streams.clock import FixedClock
 from streams.codec import batches
 from streams.events import ToolEvent
-from streams.log import Partition
+from streams.log import Emitter, Partition
 from streams.recall import RecallEvent, TaskTrajectory
 from streams.testing import LocalLog
 from streams.topics import PROGRESS, RECALL_EVENTS, TOOL_EVENTS, TRAJECTORIES
@@ -92,8 +92,12 @@ class LocalWorker:
 
 
 async def publish(log: LocalLog, events: Iterable[ToolEvent], *, batch: int = 1) -> None:
+    """Append events to a log in memory."""
+    await publish_to(log.emitter(), events, batch=batch)
+
+
+async def publish_to(emitter: Emitter, events: Iterable[ToolEvent], *, batch: int = 1) -> None:
     """Append events in this order, `batch` to a message, keyed by their root session."""
-    emitter = log.emitter()
     pending = list(events)
     for start in range(0, len(pending), batch):
         by_root: dict[str, list[ToolEvent]] = {}
