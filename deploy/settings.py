@@ -47,6 +47,8 @@ class Settings(BaseSettings):
     retention_days: dict[str, int] = {}
     """Days that a table keeps, as JSON such as `{"tool_events": 90, "dead_letters": 30}`; a table not named keeps
     everything. Applied by `trodden compact`."""
+    compact_minutes: float = Field(default=60.0, gt=0)
+    """Minutes between two compactions of closed days by the compactor."""
     idle_minutes: float = Field(default=1440.0, gt=0)
     """Event time without a call after which an invocation without an end is closed."""
     rerank: Literal["off", "shadow", "on"] = "off"

@@ -46,11 +46,12 @@ RANKER = Role("ranker", "searches and consumptions to published priors")
 
 COLLECTOR = Role("collector", "hooks, traces and events over HTTP to the log")
 HUB = Role("hub", "the REST API")
+COMPACTOR = Role("compactor", "many small files of closed days to one a day")
 
 ROLES: tuple[Role, ...] = (CORRELATOR, SINK, APPLIER)
 """What turns events into figures and figures into ranks."""
 
-SERVING: tuple[Role, ...] = (*ROLES, RANKER, COLLECTOR, HUB)
+SERVING: tuple[Role, ...] = (*ROLES, RANKER, COLLECTOR, HUB, COMPACTOR)
 """What `trodden up` runs: it also takes events in, and publishes priors by the clock."""
 
 

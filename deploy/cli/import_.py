@@ -50,6 +50,9 @@ def command(
     raise typer.Exit(report.exit_code)
 
 
+MAX_ROWS = 40
+"""Session files that the table shows; `--json` has them all."""
+
 HEADINGS = ("session file", "calls", "results", "errors", "searches", "reads", "edits", "tokens", "new")
 
 
@@ -79,8 +82,10 @@ def _table(files: Sequence[FileReport]) -> Table:
     for heading in HEADINGS:
         name = heading == HEADINGS[0]
         table.add_column(heading, justify="left" if name else "right", no_wrap=True, max_width=26 if name else None)
-    for file in files:
+    for file in files[:MAX_ROWS]:
         table.add_row(*_row(file))
+    if len(files) > MAX_ROWS:
+        table.add_row(f"and {len(files) - MAX_ROWS:,} more")
     return table
 
 

@@ -21,6 +21,7 @@ class RoleName(StrEnum):
     RANKER = "ranker"
     COLLECTOR = "collector"
     HUB = "hub"
+    COMPACTOR = "compactor"
 
 
 def command(
