@@ -11,7 +11,9 @@ from deploy.cli.main import COMMANDS, build
 from deploy.docs.fields import field_docs, first_line, table
 from deploy.settings import Settings
 from streams import events, recall
+from streams.metrics import METRICS
 from streams.topics import MAX_EVENTS_PER_MESSAGE, TOPICS
+from warehouse.publisher import load_measures
 
 HEAD = "<!-- written by `make docs`; edit the code instead -->\n"
 
@@ -103,6 +105,33 @@ def _command(name: str, command: Any) -> str:
     return "\n".join(text)
 
 
+def measures_page() -> str:
+    """Return docs/measures.md: every measure with its formula, denominator and source."""
+    parts = [
+        f"## {m.title}\n\n`{m.name}`, {m.unit}, since {m.since}. {m.formula[:1].upper()}{m.formula[1:]}.\n\n"
+        f"n: {m.n}. Source: {m.spec}.\n"
+        for m in load_measures()
+    ]
+    return (
+        f"{HEAD}# Measures\n\n"
+        "Read by `trodden measures`, the REST API and, as table macros of the same names, in `catalog.duckdb`. "
+        "Each figure has n, a 95 % interval,\nan as-of instant and a state; one whose denominator is empty is null. "
+        "Searches that only the search tool itself reported count in none.\n\n" + "\n".join(parts)
+    )
+
+
+def metrics_page() -> str:
+    """Return docs/metrics.md: every Prometheus metric with its labels."""
+    rows = "\n".join(
+        f"| `{m.name}` | {m.kind} | {', '.join(f'`{label}`' for label in m.labels)} | {_cell(m.help)} |"
+        for m in METRICS
+    )
+    return (
+        f"{HEAD}# Metrics\n\nServed by every role on `/metrics`, with `/healthz` beside it, from "
+        f"`TRODDEN_METRICS_PORT` upwards.\n\n| metric | kind | labels | |\n|---|---|---|---|\n{rows}\n"
+    )
+
+
 def _shown(name: str) -> str:
     default = Settings.model_fields[name].default
     return str(default.get_secret_value() if hasattr(default, "get_secret_value") else default)
@@ -116,5 +145,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "events.md": events_page,
     "settings.md": settings_page,
     "cli.md": cli_page,
+    "measures.md": measures_page,
+    "metrics.md": metrics_page,
 }
 """File name below docs/ -> the function that writes it."""
