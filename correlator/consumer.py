@@ -13,7 +13,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -43,6 +43,9 @@ T = TypeVar("T")
 
 HISTORY_CHUNK = 200
 """Records that are read again at a time: bounds memory."""
+
+QUIET = timedelta(seconds=1)
+"""A partition that brought nothing for so long is committed to its end, open invocations by their markers."""
 
 MAX_BACKLOG = 20_000
 """Events that may wait for the next flush before reading pauses: bounds memory while the broker is away."""
@@ -162,8 +165,9 @@ class Correlator:
         self._room.set()
         now, documents = self._clock.now(), self._documents()
         for partition, part in list(self._parts.items()):
-            silent = now - part.taken_at >= self._options.policy.idle_timeout
-            conclusions = part.core.flush(silent_until=now if silent else None, documents=documents)
+            still = now - part.taken_at
+            silent, quiet = still >= self._options.policy.idle_timeout, still >= QUIET
+            conclusions = part.core.flush(silent_until=now if silent else None, quiet=quiet, documents=documents)
             await self._deliver(conclusions)
             if self._parts.get(partition) is not part:
                 continue  # it moved meanwhile: its new owner writes the markers

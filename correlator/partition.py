@@ -188,12 +188,15 @@ class PartitionCore:
         held.last_event = max(held.last_event, at)
         held.watermark_then = max(held.watermark_then, self.watermark)
 
-    def flush(self, *, silent_until: datetime | None = None, documents: Documents = NO_DOCUMENTS) -> Conclusions:
+    def flush(
+        self, *, silent_until: datetime | None = None, quiet: bool = False, documents: Documents = NO_DOCUMENTS
+    ) -> Conclusions:
         """Conclude what changed since the last flush, and what has become idle.
 
         `silent_until` is the present when the partition has been read to its end and stays silent; the watermark
-        moves on to it, so that the last invocations close without a later event. `documents` are those indexed as
-        far as is known now: a read of one that no search had shown is a consumption outside the pool.
+        moves on to it, so that the last invocations close without a later event. `quiet` says that nothing came for a
+        moment: then every open invocation gets its marker, and all that was read may be committed. `documents` are
+        those indexed as far as is known now: a read of one that no search had shown is consumed outside the pool.
         """
         if silent_until is not None:
             self.watermark = max(self.watermark, silent_until)
@@ -209,7 +212,9 @@ class PartitionCore:
             except Exception as error:  # whatever it is: reported, and the invocation is let go
                 failures.append(Failure(key, held.first, f"{type(error).__name__}: {error}"))
                 held.closed = True
-        marked = {key for key in dirty if self._held[key].closed} | self._overdue()
+        marked = {key for key in dirty if self._held[key].closed} | self._overdue(
+            0 if quiet else self._limits.held_messages
+        )
         markers = {key: self._marker(self._held[key]) for key in marked}
         return Conclusions(recalls, trajectories, markers, failures)
 
@@ -239,9 +244,9 @@ class PartitionCore:
             del self._closed[oldest]
             self._closed_events -= self._held.pop(oldest).state.events
 
-    def _overdue(self) -> set[str]:
-        """Return the open invocations that hold the commit back too far."""
-        horizon = self._next_offset - self._limits.held_messages
+    def _overdue(self, messages: int) -> set[str]:
+        """Return the open invocations that hold the commit back by more than so many messages."""
+        horizon = self._next_offset - messages
         if self.frontier >= horizon:
             return set()
         holding = {key: self._held[key].holds_from for key in self._open}

@@ -81,6 +81,8 @@ async def live_through(log: LocalLog, seed: int, limits: Limits) -> None:
             await worker.read(rng.randrange(1, 30))
             if rng.random() < 0.7:
                 await worker.flush()
+            if rng.random() < 0.2:
+                worker.clock.at += timedelta(seconds=2)
             if rng.random() < 0.7:
                 await worker.commit()
         await worker.kill()
@@ -160,6 +162,28 @@ def test_an_invocation_that_stays_open_does_not_hold_the_commit_back_for_ever() 
 
     assert committed > 100
     events = [event for n in range(30) for event in an_invocation(n)]
+    assert final_recalls(log) == by_id(correlate(events)[0])
+
+
+def test_a_partition_that_is_quiet_is_committed_to_its_end_although_invocations_are_open() -> None:
+    events = an_invocation(1)
+
+    async def scenario() -> tuple[int, LocalLog]:
+        log = LocalLog(partitions=1)
+        await publish(log, events[:4])
+        worker = LocalWorker(log)
+        await worker.finish()
+        worker.clock.at += timedelta(seconds=1)
+        await worker.finish()
+        committed = log.committed(GROUP)[Partition(TOOL_EVENTS.name, 0)]
+        await worker.kill()
+        await publish(log, events[4:])
+        await LocalWorker(log).finish()
+        return committed, log
+
+    committed, log = asyncio.run(scenario())
+
+    assert committed == 4
     assert final_recalls(log) == by_id(correlate(events)[0])
 
 
