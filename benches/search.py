@@ -109,7 +109,7 @@ def write_docs(folder: Path, count: int) -> list[str]:
     """Write Markdown files with ten passages each and return queries that fit some of them."""
     random = np.random.default_rng(5)
     words = ENGLISH + CHINESE + [f"term{at}" for at in range(4000)]
-    weights = 1.0 / np.arange(1, len(words) + 1) ** 0.9
+    weights = 1.0 / (np.arange(len(words)) + 30.0) ** 0.9  # Zipf-Mandelbrot: content words, no stop words
     weights /= weights.sum()
     for at in range(count):
         picked = random.choice(len(words), size=PASSAGES * 40 + 8, p=weights)

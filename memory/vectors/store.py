@@ -153,9 +153,8 @@ class VectorStore:
             return matrix(np.zeros((0, 1), np.float32), np.zeros(0, np.int64), np.zeros(0, np.int64))
         state = rows(
             db,
-            "SELECT coalesce((SELECT max(id) FROM vector_keys WHERE space = ?), 0), "
+            "SELECT coalesce((SELECT max(id) FROM vector_keys), 0), "
             "coalesce((SELECT value FROM meta WHERE key = 'generation'), 0)",
-            (space,),
         )[0]
         version = (space, int(state[0]), int(state[1]))
         with self._lock:

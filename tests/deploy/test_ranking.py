@@ -1,0 +1,97 @@
+"""How a data folder may rank: by its settings, held to what the gate has said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from deploy.ranking import ranking_mode, request_fields, weights
+from deploy.settings import Settings
+from memory.model import SearchRequest
+from memory.search.answer import outcome
+from memory.store import SearchStore
+from ranking.gate import GateReport, Override, Verdict
+from ranking.rerank import ranker_id
+from ranking.store import GateRecord
+from streams.clock import FixedClock
+from streams.recall import AnchorPrior, SpecPrior
+
+NOW = datetime(2031, 6, 30, 12, tzinfo=UTC)
+
+
+def a_report(settings: Settings, verdict: Verdict, *, at: datetime = NOW) -> GateReport:
+    return GateReport(
+        verdict=verdict,
+        reason="r",
+        decided=0,
+        ties=0,
+        win_share=None,
+        low=0.0,
+        high=1.0,
+        e_value=1.0,
+        conditions=(),
+        missing=(),
+        weeks=None,
+        as_of=at,
+        ranker_id=ranker_id(weights(settings)),
+    )
+
+
+def test_on_falls_back_to_shadow_until_the_gate_says_so(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, rerank="on")
+    record = GateRecord(settings.ranking_dir)
+
+    before = ranking_mode(settings)
+    record.remember(a_report(settings, Verdict.ON))
+
+    assert (before.mode, ranking_mode(settings).mode) == ("shadow", "on")
+    assert "trodden gate" in before.note
+
+
+def test_a_rollback_takes_effect_at_the_next_search_even_after_an_override(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, rerank="on")
+    record = GateRecord(settings.ranking_dir)
+    record.remember(Override(why="pilot", at=NOW, ranker_id=ranker_id(weights(settings)), verdict=None))
+
+    overridden = ranking_mode(settings)
+    record.remember(a_report(settings, Verdict.ROLLBACK, at=NOW + timedelta(days=1)))
+
+    assert (overridden.mode, overridden.note) == ("on", "overridden: pilot")
+    assert ranking_mode(settings).mode == "shadow"
+
+
+@pytest.mark.parametrize(("rerank", "mode"), [("off", "shadow"), ("shadow", "shadow")])
+def test_interleaving_needs_both_orders(tmp_path: Path, rerank: str, mode: str) -> None:
+    settings = Settings(data=tmp_path, rerank=rerank, interleave=True)
+
+    assert request_fields(settings)["rerank"] == mode
+
+
+def test_a_search_logs_both_orders_teams_and_chances_in_its_sidecar(tmp_path: Path) -> None:
+    docs = tmp_path / "docs" / "features"
+    docs.mkdir(parents=True)
+    for number in range(1, 7):
+        (docs / f"F10{number}-glaze.md").write_text(
+            f"# Note {number}\n\n{'glaze ' * (10 - number)}{'kiln ' * number}\n"
+        )
+    with SearchStore.open(tmp_path / "memory", clock=FixedClock(NOW)) as store:
+        store.index(docs.parent)
+        base = [hit.anchor for hit in store.search(SearchRequest(query="glaze")).hits]
+        store.put_priors([a_prior(base[3])])
+        said = outcome(store.search(SearchRequest(query="glaze", rerank="shadow", interleave=True, limit=4)))
+
+    assert said.ranker_mode == "interleave"
+    assert said.base_order == tuple(base)
+    assert said.reranked_order is not None
+    assert said.reranked_order[0] == base[3]
+    assert {candidate.team for candidate in said.candidates} == {"a", "b"}
+    assert all(candidate.propensity and 0 < candidate.propensity <= 1 for candidate in said.candidates)
+
+
+def a_prior(anchor: str) -> AnchorPrior:
+    spec = SpecPrior(prior=0.5, branch="full", shrunk_ctr=0.6, mean_ctr_kind=0.1, recency_factor=1.0)
+    return AnchorPrior(
+        anchor=anchor, doc_kind="feature", as_of=NOW, run_id="r", exposures=40, consumptions=20.0, spec=spec
+    )
