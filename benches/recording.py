@@ -107,7 +107,7 @@ def invocation(number: int, begins_s: float, shape: Shape, rng: random.Random) -
             hit = rng.choice(shown).target if rng.random() < 0.5 else DocRef(path=f"src/{rng.randrange(900)}.py")
             path = hit.path if isinstance(hit, DocRef) else ""
             tool = "Edit" if rng.random() < 0.1 else "Read"
-            yield ToolCalled(**identity, tool_use_id=use, tool=tool, input={"file_path": path}, cwd="/work/project")
+            yield ToolCalled(**identity, tool_use_id=use, tool=tool, input={"file_path": path}, cwd="/srv/project")
     if rng.random() >= shape.endless:
         yield InvocationEnded(**_identity(number, shape, "end", at + 1), calls=shape.calls)
 

@@ -19,17 +19,22 @@ import msgspec
 
 from correlator.consumer import Correlator, WorkerOptions
 from correlator.documents import NO_DOCUMENTS, Documents
+from correlator.watchdog import Watch
 from streams.app import acknowledge, worker_app
+from streams.client import positions
 from streams.emitter import KafkaEmitter
-from streams.errors import BrokerUnavailable
+from streams.errors import BrokerUnavailable, GroupStalled
 from streams.events import DocumentIndexed
-from streams.log import Record
+from streams.log import Partition, Record
 from streams.server import Telemetry
 from streams.store import KafkaJournal, KafkaTable
 from streams.topics import DOCUMENTS, PROGRESS, TOOL_EVENTS
 
 STOP_SECONDS = 6.0
 """How long a stopping worker tries to deliver what it holds; undelivered work is done again by the next owner."""
+
+WATCH_SECONDS = 10.0
+"""Between two looks at the group's offsets; two looks in a row that find it standing end the worker."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -63,6 +68,7 @@ async def work(
             asyncio.create_task(correlator.flush_for_ever()),
             asyncio.create_task(app.wait_until_stopped()),
             asyncio.create_task(stop.wait()),
+            asyncio.create_task(_watch(app, options)),
         ]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -77,6 +83,27 @@ async def work(
         task.result()
     if not stop.is_set():
         raise BrokerUnavailable(f"expected Faust to run on, got a stop: {app._crash_reason!r}")
+
+
+async def _watch(app: faust.App, options: WorkerOptions) -> None:
+    """End this life of the worker when the broker says that the group stands still although there is work.
+
+    Seen: after a broker's restart every member was given no partition, and nothing woke the group again.
+
+    Raises:
+        GroupStalled: for the supervisor, which starts the worker anew.
+    """
+    watch = Watch(options.limits.held_messages)
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        try:
+            watch = watch.look(await positions(options.connection, options.group, [TOOL_EVENTS.name]))
+        except BrokerUnavailable:
+            watch = Watch(options.limits.held_messages)
+            continue
+        owned = frozenset(Partition(tp.topic, tp.partition) for tp in app.consumer.assignment())
+        if stalled := watch.stalled(owned):
+            raise GroupStalled(f"expected {stalled} to advance, got the same offsets {watch.patience} times")
 
 
 def _stop_on_signals() -> asyncio.Event:

@@ -14,7 +14,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from streams.errors import BrokerUnavailable, ConfigError, TroddenError
-from streams.log import Partition
+from streams.log import Partition, Position
 from streams.topics import TOPICS, TopicSpec, specs
 
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -204,6 +204,15 @@ async def log_id(connection: Connection, *, wait_s: float = 30.0) -> str:
 async def lag(connection: Connection, group: str, topics: Sequence[str]) -> dict[Partition, int]:
     """Return, by partition, how many records a group has not committed yet.
 
+    Raises:
+        BrokerUnavailable: when the broker does not answer.
+    """
+    return {partition: at.lag for partition, at in (await positions(connection, group, topics)).items()}
+
+
+async def positions(connection: Connection, group: str, topics: Sequence[str]) -> dict[Partition, Position]:
+    """Return how far a group has got in each partition of these topics.
+
     The end of a partition is taken from a fetch, which every broker answers rightly; the embedded one lists the
     end offset too low.
 
@@ -219,11 +228,11 @@ async def lag(connection: Connection, group: str, topics: Sequence[str]) -> dict
         reader.assign(tps)
         starts, ends = await reader.beginning_offsets(tps), await _ends(reader, tps)
         return {
-            Partition(tp.topic, tp.partition): max(0, ends[tp] - (await reader.committed(tp) or starts[tp]))
+            Partition(tp.topic, tp.partition): Position(await reader.committed(tp) or starts[tp], ends[tp])
             for tp in tps
         }
     except (kafka.KafkaError, OSError) as error:
-        raise translated(error, f"measuring the lag of {group}") from error
+        raise translated(error, f"asking for the positions of {group}") from error
     finally:
         await reader.stop()
 

@@ -4,6 +4,7 @@ TroddenError
 ├── TransientError          the world is not ready: retry with backoff, do not commit
 │   ├── BrokerUnavailable   the broker did not answer in time
 │   ├── PartitionLost       another member of the group owns the partition by now
+│   ├── GroupStalled        a consumer group stands still although there is work: start again
 │   ├── RecordSkipped       a client library passed over a record: start again from the committed offset
 │   └── StorageUnavailable  the disk or object store refused a write
 └── TerminalError           retrying cannot help: dead-letter with reason and position
@@ -33,6 +34,10 @@ class BrokerUnavailable(TransientError):
 
 class PartitionLost(TransientError):
     """A partition moved to another member: drop what is held of it; its owner reads it again."""
+
+
+class GroupStalled(TransientError):
+    """A consumer group stands still although there is work: end this process and start it again."""
 
 
 class RecordSkipped(TransientError):

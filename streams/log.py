@@ -16,6 +16,20 @@ class Partition:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a group has got in a partition."""
+
+    committed: int
+    """Next offset to read; the log's start where nothing was committed."""
+    end: int
+
+    @property
+    def lag(self) -> int:
+        """Records that are not committed yet."""
+        return max(0, self.end - self.committed)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """One message as it stands on the log. A null value is a tombstone."""

@@ -17,7 +17,7 @@ from deploy.demo.lookup import lookup
 from deploy.demo.plan import Edit, GrepTree, Missing, Open, Run, Search, Step, Together
 from deploy.demo.visits import PlannedVisit, SearchFunction, schedule
 
-DOCS = "/work/saltmarsh/docs"
+DOCS = "/srv/saltmarsh/docs"
 """Where the demo's agents see the documentation."""
 
 MODEL = "claude-demo"

@@ -16,7 +16,7 @@ def line(kind: str, *, uuid: str, at: str = "10:00:00", parent: str | None = Non
         "parentUuid": parent,
         "timestamp": f"2026-03-01T{at}.000Z",
         "sessionId": SESSION,
-        "cwd": "/work/app",
+        "cwd": "/srv/app",
         "version": "2.1.0",
         "isSidechain": False,
     } | fields
@@ -53,7 +53,7 @@ READ_OF_A_HIT = (
     prompt(),
     call("toolu_01", "Grep", {"pattern": "retry", "path": "src", "output_mode": "content"}, at="10:00:01"),
     result("toolu_01", "src/retry.py:3:def retry():\nsrc/net.py:9:retry()", at="10:00:02"),
-    call("toolu_02", "Read", {"file_path": "/work/app/src/net.py"}, at="10:00:03"),
+    call("toolu_02", "Read", {"file_path": "/srv/app/src/net.py"}, at="10:00:03"),
     result("toolu_02", "1\tretry()", at="10:00:04"),
 )
 """A search and the read of its second hit."""

@@ -33,7 +33,7 @@ def test_a_search_and_a_read_of_its_hit_become_two_calls_of_one_invocation() -> 
     assert grep.invocation_id == read.invocation_id
     assert grep.recall is not None
     assert [candidate.anchor for candidate in grep.recall.candidates] == ["src/retry.py", "src/net.py"]
-    assert [touch.path for touch in read.touched] == ["/work/app/src/net.py"]
+    assert [touch.path for touch in read.touched] == ["/srv/app/src/net.py"]
 
 
 def test_parallel_calls_that_answer_out_of_order_keep_their_own_results() -> None:
@@ -42,15 +42,15 @@ def test_parallel_calls_that_answer_out_of_order_keep_their_own_results() -> Non
             prompt(),
             call("toolu_01", "Glob", {"pattern": "*.py"}),
             call("toolu_02", "Glob", {"pattern": "*.md"}),
-            result("toolu_02", "/work/app/b.md"),
-            result("toolu_01", "/work/app/a.py"),
+            result("toolu_02", "/srv/app/b.md"),
+            result("toolu_01", "/srv/app/a.py"),
         ).events
     )
 
     assert first.recall is not None
     assert second.recall is not None
-    assert first.recall.candidates[0].anchor == "/work/app/a.py"
-    assert second.recall.candidates[0].anchor == "/work/app/b.md"
+    assert first.recall.candidates[0].anchor == "/srv/app/a.py"
+    assert second.recall.candidates[0].anchor == "/srv/app/b.md"
 
 
 def test_the_next_prompt_ends_an_invocation_and_starts_another() -> None:
@@ -133,7 +133,7 @@ def test_a_subagents_file_joins_the_invocation_that_started_it() -> None:
     sub = transcript(
         [
             prompt("look around", uuid="s1", **side),
-            call("toolu_02", "Read", {"file_path": "/work/app/x.md"}, parent="s1", **side),
+            call("toolu_02", "Read", {"file_path": "/srv/app/x.md"}, parent="s1", **side),
             result("toolu_02", parent="a-toolu_02", **side),
         ]
     )
@@ -193,12 +193,12 @@ def test_a_compaction_counts_once_however_it_is_written_down(marks: list[dict[st
 def test_a_file_that_came_into_the_context_without_a_call_is_named() -> None:
     events = _translate(
         prompt("look at it"),
-        line("attachment", uuid="f", attachment={"type": "file", "filename": "/work/app/notes.md"}),
+        line("attachment", uuid="f", attachment={"type": "file", "filename": "/srv/app/notes.md"}),
         line("attachment", uuid="q", attachment={"type": "queued_command", "prompt": "and docs/b.md"}),
     ).events
 
     assert isinstance(events[0], InvocationStarted)
-    assert events[0].named_targets == ("/work/app/notes.md", "docs/b.md")
+    assert events[0].named_targets == ("/srv/app/notes.md", "docs/b.md")
 
 
 def test_a_memory_search_without_a_readable_answer_is_no_zero() -> None:

@@ -30,9 +30,9 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOOK = {
     "session_id": "77aa2c3e-1111-4222-8333-944455556666",
     "prompt_id": "10000000-0000-4000-8000-000000000001",
-    "cwd": "/work/app",
+    "cwd": "/srv/app",
     "tool_name": "Read",
-    "tool_input": {"file_path": "/work/app/a.md"},
+    "tool_input": {"file_path": "/srv/app/a.md"},
     "tool_use_id": "toolu_01",
 }
 

@@ -70,13 +70,13 @@ def test_a_timeline_by_query_is_a_search_of_nothing_it_knows_and_opens_nothing()
 @pytest.mark.parametrize(
     ("path", "cwd", "expected"),
     [
-        ("src/a.py", "/work/app", "/work/app/src/a.py"),
-        ("../b/./a.py", "/work/app", "/work/b/a.py"),
-        ("/abs/a.py", "/work/app", "/abs/a.py"),
+        ("src/a.py", "/srv/app", "/srv/app/src/a.py"),
+        ("../b/./a.py", "/srv/app", "/srv/b/a.py"),
+        ("/abs/a.py", "/srv/app", "/abs/a.py"),
         ("file:///abs/a.py", "", "/abs/a.py"),
         ("C:\\app\\src\\a.py\r", "", "C:/app/src/a.py"),
         ("src\\a.py", "C:\\app", "C:/app/src/a.py"),
-        ("~/notes.md", "/work", "~/notes.md"),
+        ("~/notes.md", "/srv", "~/notes.md"),
         ("a.py", "", "a.py"),
     ],
 )
