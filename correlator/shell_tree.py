@@ -9,6 +9,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from correlator.shell_options import Word
+from correlator.shell_order import REDIRECTS, Part, pipelines_in
 from correlator.shell_run import MAX_DEPTH, Runner, Scope, Stage
 
 _LANGUAGE = Language(tree_sitter_bash.language())
@@ -32,14 +33,16 @@ class TreeReader:
             self._statement(node, scope)
 
     def _statement(self, node: Node, scope: Scope) -> None:
+        for parts in pipelines_in(node):
+            alone = parts[0].node if len(parts) == 1 and not parts[0].redirects else None
+            if alone is None or alone.type in ("command", "subshell"):
+                self._runner.pipeline([self._stage(part, scope) for part in parts], scope)
+            else:
+                self._compound(alone, scope)
+
+    def _compound(self, node: Node, scope: Scope) -> None:
         kind = node.type
-        if kind in ("command", "redirected_statement", "subshell"):
-            self._runner.pipeline([self._stage(node, scope)], scope)
-        elif kind == "pipeline":
-            self._runner.pipeline([self._stage(child, scope) for child in node.named_children], scope)
-        elif kind == "list":
-            self._statements(_flat_list(node), scope)
-        elif kind in ("variable_assignment", "variable_assignments", "declaration_command"):
+        if kind in ("variable_assignment", "variable_assignments", "declaration_command"):
             _assign(node, scope)
         elif kind == "for_statement":
             self._loop(node, scope)
@@ -67,14 +70,19 @@ class TreeReader:
         if body is not None:
             self._nested(body.named_children, scope)
 
-    def _stage(self, node: Node, scope: Scope) -> Stage:
-        if node.type == "command":
-            return self._command(node, scope)
-        if node.type == "redirected_statement":
-            return self._redirected(node, scope)
-        if node.type == "subshell":
-            return Stage((), block=self._block(node.named_children, apart=True))
-        return Stage((), block=self._block([node], apart=False))
+    def _stage(self, part: Part, scope: Scope) -> Stage:
+        node = part.node
+        if node is None:
+            stage = Stage(())
+        elif node.type == "command":
+            stage = self._command(node, scope)
+        elif node.type == "subshell":
+            stage = Stage((), block=self._block(node.named_children, apart=True))
+        else:
+            stage = Stage((), block=self._block([node], apart=False))
+        for redirect in part.redirects:
+            _redirect(redirect, stage, scope)
+        return stage
 
     def _block(self, nodes: Sequence[Node], *, apart: bool) -> Callable[[Scope], None]:
         def run(scope: Scope) -> None:
@@ -89,28 +97,19 @@ class TreeReader:
         for inner in _substitutions(node):
             shown = inner.type == "process_substitution" or speaks
             self._nested(inner.named_children, scope.inner(shown=shown))
-        fed = any(child.type in ("herestring_redirect", "heredoc_redirect") for child in node.children)
-        return Stage(words, fed=fed)
-
-    def _redirected(self, node: Node, scope: Scope) -> Stage:
-        body = node.child_by_field_name("body")
-        stage = self._stage(body, scope) if body is not None else Stage(())
-        if body is not None and body.type in ("pipeline", "list"):
-            stage = Stage((), block=self._block([body], apart=False))
-        for redirect in node.children_by_field_name("redirect"):
-            if redirect.type == "heredoc_redirect":
-                stage.fed = True
-                bodies = [child for child in redirect.named_children if child.type == "heredoc_body"]
-                stage.program = "".join(_text(each) for each in bodies)
-                behind = [child for child in redirect.named_children if child.type in _BEHIND_HEREDOC]
-                self._statements(behind, scope)
-            elif redirect.type == "file_redirect":
-                _redirect(redirect, stage, scope)
+        stage = Stage(words)
+        for child in node.children:
+            if child.type in REDIRECTS:
+                _redirect(child, stage, scope)
         return stage
 
 
 def _redirect(redirect: Node, stage: Stage, scope: Scope) -> None:
     """Note where one redirect leads a stage's output, or from where its input comes."""
+    if redirect.type != "file_redirect":
+        stage.fed = True
+        stage.program += "".join(_text(child) for child in redirect.named_children if child.type == "heredoc_body")
+        return
     operator = next((child.type for child in redirect.children if not child.is_named), "")
     targets = redirect.children_by_field_name("destination")
     words = _expand(targets[0], scope) if targets else []
@@ -136,10 +135,8 @@ def redirect_output(stage: Stage, path: str) -> None:
 
 
 _HERE_STRING = "herestring_redirect"
-_BEHIND_HEREDOC = frozenset({"command", "list", "pipeline", "redirected_statement", "subshell"})
 _BLOCKS = frozenset(
     {
-        "negated_command",
         "compound_statement",
         "if_statement",
         "elif_clause",
@@ -153,17 +150,6 @@ _BLOCKS = frozenset(
         "process_substitution",
     }
 )
-
-
-def _flat_list(node: Node) -> list[Node]:
-    """`a && b && c` nests to the left as deep as it is long."""
-    parts: list[Node] = []
-    while node.type == "list":
-        children = node.named_children
-        parts.extend(reversed(children[1:]))
-        node = children[0]
-    parts.append(node)
-    return parts[::-1]
 
 
 def _text(node: Node) -> str:

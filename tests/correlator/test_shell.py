@@ -73,11 +73,42 @@ def test_deep_nesting_is_other_and_no_crash(command: str) -> None:
     assert classify(command).classes
 
 
+@pytest.mark.parametrize(
+    ("command", "shown", "written"),
+    [
+        ("cat a.md && cat b.md > out.md", ("a.md",), ("out.md",)),
+        ("cat a.md | head > out.md", (), ("out.md",)),
+        ("cat a.md || cat b.md | head > out.md", ("a.md",), ("out.md",)),
+        ("cat a.md && cat b.md > out.md | wc -l", ("a.md",), ("out.md",)),
+        ("cat a.md && ! cat b.md > out.md && cat c.md", ("a.md", "c.md"), ("out.md",)),
+        ("cat a.md && cat > out.md <<EOF && cat b.md\nx\nEOF", ("a.md", "b.md"), ("out.md",)),
+        ("cat a.md - <<EOF | head > out.md\nx\nEOF", (), ("out.md",)),
+        ("cat <<EOF > out.md a.md\nx\nEOF\ncat b.md", ("b.md",), ("out.md",)),
+        ("> out.md cat a.md", (), ("out.md",)),
+        ("(cat a.md; cat b.md) > out.md", (), ("out.md",)),
+        ("cat a.md && { cat b.md; cat c.md; } > out.md", ("a.md",), ("out.md",)),
+    ],
+)
+def test_a_redirect_belongs_to_the_last_command_before_it(
+    command: str, shown: tuple[str, ...], written: tuple[str, ...]
+) -> None:
+    verdict = classify_by_grammar(command)
+
+    assert (verdict.paths, verdict.written) == (shown, written)
+
+
 def test_a_long_list_is_read_to_its_end() -> None:
     verdict = classify(" && ".join(f"cat f{number}.md" for number in range(5_000)) + ' && cat "$X" last.md')
 
     assert len(verdict.shown) == 5_001
     assert verdict.paths[-1] == "last.md"
+
+
+def test_a_long_list_with_redirects_is_read_to_its_end() -> None:
+    verdict = classify(" && ".join(f"cat f{number}.md > o{number}" for number in range(5_000)) + ' && cat "$X" last.md')
+
+    assert len(verdict.written) == 5_000
+    assert verdict.paths == ("last.md",)
 
 
 @pytest.mark.parametrize(
