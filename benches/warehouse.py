@@ -20,7 +20,7 @@ import duckdb
 import msgspec
 
 from benches.warehouse_events import AGENTS, DAYS, START, message
-from streams.log import Partition, Record
+from streams.log import Record
 from streams.testing import LocalLog
 from streams.topics import RECALL_EVENTS
 from warehouse import partition, publisher
@@ -77,7 +77,7 @@ def landing(rows: int = 20_000) -> None:
         for record in records:  # one day, as a sink sees it: old days come with imports alone
             object.__setattr__(record, "value", _on_first_day(record.value or b""))
         batches = [records[start : start + 5000] for start in range(0, rows, 5000)]
-        spent = cpu(lambda: [sink.land({Partition(topic, 0): batch}) for batch in batches])
+        spent = cpu(lambda: [sink.land(batch) for batch in batches])
     size = sum(map(len, messages)) / rows
     print(
         f"landing: {rows / spent:,.0f} rows per CPU second ({spent / rows * 1e6:.1f} us a search of {size:,.0f} bytes)"
@@ -106,7 +106,7 @@ def fill(root: Path, searches: int) -> None:
         connection.execute(sql, {"day": at, "first": day * each, "last": (day + 1) * each})
         path = root / f"{day}.parquet"
         connection.execute(f"COPY shape TO '{path}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
-        storage.put_file(f"{partition.folder('recall_events', at)}/recall.events.v1-0-0-{day}-{day:012x}.parquet", path)
+        storage.put_file(f"{partition.folder('recall_events', at)}/{day:016x}.parquet", path)
     connection.close()
     Compactor(storage, root).run(AS_OF + timedelta(days=1))
 

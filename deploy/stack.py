@@ -144,6 +144,7 @@ class Stack:
                 "TRODDEN_DATA": str(self.settings.data_dir),
                 "TRODDEN_BROKER": self.connection.bootstrap,
                 "TRODDEN_SESSION_SECONDS": str(self.connection.session_timeout_s),
+                "TRODDEN_FLUSH_ROWS": str(self.settings.flush_rows),
                 "TRODDEN_FLUSH_SECONDS": str(self.settings.flush_seconds),
                 "TRODDEN_FLUSH_IDLE_SECONDS": str(self.settings.flush_idle_seconds),
             },

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -144,8 +143,7 @@ class Compactor:
         return committed
 
     def _store(self, table: str, day: date, name: str, file: Path) -> str:
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
-        path = f"{manifest.folder(table, day)}/{name}-{digest}.parquet"
+        path = f"{manifest.folder(table, day)}/{name}-{partition.digest(file.read_bytes())}.parquet"
         self.storage.put_file(path, file)
         return path
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import hashlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
 
 from streams import deadletter
 from streams.codec import BadLine
@@ -132,7 +135,8 @@ class Sink:
         if not self._held:
             return
         try:
-            rejected = await asyncio.to_thread(self.land, dict(self._held))
+            records = [record for _, held in sorted(self._held.items()) for record in held]
+            rejected = await asyncio.to_thread(self.land, records)
             await self._bury(rejected)
             offsets = {partition: held[-1].offset + 1 for partition, held in self._held.items()}
             await self._consumer.commit(offsets)
@@ -151,34 +155,21 @@ class Sink:
         for partition in partitions:
             self._held.pop(partition, None)
 
-    def land(self, held: Mapping[Partition, Sequence[Record]]) -> list[Rejected]:
-        """Write records of some partitions to files and return what is no row. Commits nothing."""
-        rejected: list[Rejected] = []
-        with _without_collector():
-            for partition, records in held.items():
-                sorted_ = rows.sort(records)
-                rejected += sorted_.rejected
-                for table, found in sorted_.rows.items():
-                    for day, same_day in _by_day(found).items():
-                        rejected += self._write(_tables[table], day, same_day, partition, records)
-        return rejected
-
-    def _write(
-        self, table: Table, day: date, found: Sequence[Row], partition: Partition, records: Sequence[Record]
-    ) -> list[Rejected]:
-        arrow, rejected = rows.to_arrow(table, found)
-        if arrow.num_rows:
-            data = publisher.parquet(arrow)
-            name = names.FileName(
-                topic=partition.topic,
-                partition=partition.number,
-                first=records[0].offset,
-                last=records[-1].offset,
-                digest=hashlib.sha256(data).hexdigest()[:12],
-            )
-            self.storage.put(f"{names.folder(table.name, day)}/{name}", data)
-            self.landed.rows += arrow.num_rows
-            self.landed.files += 1
+    def land(self, records: Iterable[Record]) -> list[Rejected]:
+        """Write records to files, one a table and day, and return what is no row. Commits nothing."""
+        with _without_collector(), ThreadPoolExecutor() as pool:
+            sorted_ = rows.sort(records)
+            rejected = sorted_.rejected
+            cuts: list[_Cut] = []
+            for name, found in sorted_.rows.items():
+                for day, same_day in _by_day(found).items():
+                    arrow, misfits = rows.to_arrow(_tables[name], same_day)
+                    rejected += misfits
+                    cuts += [_Cut(name, day, arrow)] if arrow.num_rows else []
+            files = dict(pool.map(_file, cuts))  # writing Parquet holds no interpreter lock
+        self.storage.put_all(files)
+        self.landed.files += len(files)
+        self.landed.rows += sum(cut.arrow.num_rows for cut in cuts)
         return rejected
 
     async def _bury(self, rejected: Sequence[Rejected]) -> None:
@@ -215,6 +206,20 @@ def _without_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+class _Cut(NamedTuple):
+    """Rows of one day of one table that land together."""
+
+    table: str
+    day: date
+    arrow: pa.Table
+
+
+def _file(cut: _Cut) -> tuple[str, bytes]:
+    """Return the path and the bytes of a file."""
+    data = publisher.parquet(cut.arrow)
+    return names.landed(cut.table, cut.day, data), data
 
 
 def _by_day(found: Iterable[Row]) -> dict[date, list[Row]]:

@@ -35,7 +35,7 @@ def command(
     """
     from deploy.importing import import_sessions
 
-    settings = load(data=data, flush_seconds=3.0, flush_idle_seconds=0.2)
+    settings = load(data=data, flush_rows=50_000, flush_seconds=20.0, flush_idle_seconds=0.5)
     wanted = list(paths or [])
     if claude:
         wanted.append(settings.claude_config_dir.expanduser() / "projects")

@@ -214,14 +214,6 @@ def test_a_half_written_file_of_a_dead_writer_is_swept_and_never_read(tmp_path: 
     assert not stale.exists()
 
 
-@pytest.mark.parametrize("topic", ["agent.tool-events.v1", "odd-topic-7.v1"])
-def test_a_file_name_says_what_it_holds(topic: str) -> None:
-    name = partition.FileName(topic=topic, partition=3, first=100, last=199, digest="0123456789ab")
-
-    assert partition.parse_name(str(name)) == name
-    assert partition.parse_name("_schema.parquet") is None
-
-
 def test_two_deliveries_of_one_dead_letter_are_one_row(tmp_path: Path) -> None:
     async def fill() -> None:
         log = LocalLog(partitions=1, clock=FixedClock(T0))
@@ -232,6 +224,17 @@ def test_two_deliveries_of_one_dead_letter_are_one_row(tmp_path: Path) -> None:
     asyncio.run(fill())
 
     assert Warehouse(tmp_path).sql("SELECT count(*) AS n FROM dead_letters") == [{"n": 1}]
+
+
+async def test_rows_of_one_day_land_in_one_file_whatever_partitions_they_came_from(tmp_path: Path) -> None:
+    log = LocalLog(partitions=4, clock=FixedClock(T0))
+    await emit_recalls(log, [a_recall(f"r{n}") for n in range(40)])
+
+    sink = await land(log, tmp_path)
+
+    rows = Warehouse(tmp_path).sql("SELECT count(DISTINCT _partition) AS parts, count(*) AS n FROM recall_events")
+    assert rows == [{"parts": 4, "n": 40}]
+    assert sink.landed.files == 1
 
 
 async def test_what_is_held_of_a_lost_partition_is_dropped(tmp_path: Path) -> None:

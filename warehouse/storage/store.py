@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
+
+import duckdb
 
 from streams.errors import StorageUnavailable
 
 TEMPORARY = ".tmp"
 """Suffix of a file being written. A suffix, because DuckDB's glob also finds names with a leading dot or underscore."""
+
+PARALLEL = 8
+"""Files written at once: an fsync waits for the disk, and several that wait together cost little more than one."""
 
 
 class Storage(Protocol):
@@ -21,6 +28,14 @@ class Storage(Protocol):
 
         Raises:
             StorageUnavailable: when the store refused the write.
+        """
+        ...
+
+    def put_all(self, files: Mapping[str, bytes]) -> None:
+        """Write many files whole, as `put` does, in any order; once it returns they all survive a crash.
+
+        Raises:
+            StorageUnavailable: when the store refused one; others may have been written.
         """
         ...
 
@@ -56,6 +71,14 @@ class Storage(Protocol):
         """Return how a reader outside this process names the file: an absolute path or a URL."""
         ...
 
+    def open_to(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Let a DuckDB connection read the files by their `uri`."""
+        ...
+
+    def sweep(self) -> list[str]:
+        """Remove what killed writers left half written, and return the paths."""
+        ...
+
 
 class LocalStorage:
     """Files below one folder of a local disk."""
@@ -67,32 +90,56 @@ class LocalStorage:
     def put(self, path: str, data: bytes | memoryview) -> None:
         """Write a file whole: temporary name, fsync, rename, fsync of the folder."""
         target = self.root / path
-        temporary = target.with_name(f"{target.name}.{os.getpid()}{TEMPORARY}")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-            sync_folder(target.parent)
+            folders = self._make(target.parent)
+            self._write(target, data).replace(target)
+            for folder in folders:
+                sync(folder)
         except OSError as error:
             raise StorageUnavailable(f"expected to write {target}, got {error}") from error
+
+    def put_all(self, files: Mapping[str, bytes]) -> None:
+        """Write many files as `put` does, several at once, and fsync each folder once after all its renames."""
+        targets = {self.root / path: data for path, data in files.items()}
+        try:
+            folders = {folder for target in targets for folder in self._make(target.parent)}
+            with ThreadPoolExecutor(PARALLEL) as pool:
+                temporaries = list(pool.map(self._write, targets, targets.values()))
+                for temporary, target in zip(temporaries, targets, strict=True):
+                    temporary.replace(target)
+                list(pool.map(sync, folders))
+        except OSError as error:
+            raise StorageUnavailable(f"expected to write {len(targets)} files, got {error}") from error
 
     def put_file(self, path: str, source: Path) -> None:
         """Move a finished file into the tree: fsync, rename, fsync of the folder. It must lie on the same disk."""
         target = self.root / path
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(source, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            folders = self._make(target.parent)
+            sync(source)
             source.replace(target)
-            sync_folder(target.parent)
+            for folder in folders:
+                sync(folder)
         except OSError as error:
             raise StorageUnavailable(f"expected to write {target}, got {error}") from error
+
+    def _make(self, folder: Path) -> list[Path]:
+        """Make a folder and return what an fsync must reach for it to survive: itself, and where it was made."""
+        made = [folder]
+        while not made[-1].exists():
+            made.append(made[-1].parent)
+        folder.mkdir(parents=True, exist_ok=True)
+        return made
+
+    @staticmethod
+    def _write(target: Path, data: bytes | memoryview) -> Path:
+        """Write a temporary file beside the target, fsync it, and return it."""
+        temporary = target.with_name(f"{target.name}.{os.getpid()}{TEMPORARY}")
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        return temporary
 
     def get(self, path: str) -> bytes:
         """Return a file's bytes."""
@@ -117,6 +164,9 @@ class LocalStorage:
     def uri(self, path: str) -> str:
         """Return the file's absolute path."""
         return (self.root / path).as_posix()
+
+    def open_to(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Do nothing: DuckDB reads local files by itself."""
 
     def sweep(self) -> list[str]:
         """Remove what killed writers left half written, and return the paths.
@@ -144,9 +194,9 @@ def _lives(pid: int) -> bool:
     return True
 
 
-def sync_folder(folder: Path) -> None:
-    """Make renames inside a folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Make a file, or the renames inside a folder, survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
