@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from correlator.attribution import Attribution, Hit, Search
-from correlator.call import Call
+from correlator.call import Call, ms_between
 from correlator.conclude import consumption
 from correlator.invocation import Lane
 from correlator.target_match import match
@@ -42,19 +42,18 @@ def _ancestors(agent_id: str) -> list[str]:
 
 def _borrowed(search: Search, lane: Lane, fold: Attribution, policy: CorrelatorPolicy) -> list[Consumption]:
     found: dict[int, Consumption] = {}
-    first = bisect_left(lane.calls, search.call.end_ms, key=lambda call: call.at_ms)
+    first = bisect_left(lane.calls, search.call.end, key=lambda call: call.at)
     for distance, call in enumerate(lane.calls[first:], start=1):
-        elapsed = call.at_ms - search.call.at_ms
-        if not policy.window.holds(distance, elapsed):
+        if not policy.window.holds(distance, call.at - search.call.at):
             break
         if call.ok and (call.event.tool_use_id, search.surface) not in fold.credited:
-            for hit in _opened(search, call, distance, elapsed):
+            for hit in _opened(search, call, distance):
                 found.setdefault(hit.rank or 0, consumption(hit))
     taken = {hit.rank for hit in search.hits.values()}
     return [each for each in found.values() if each.rank not in taken]
 
 
-def _opened(search: Search, call: Call, distance: int, elapsed: int) -> list[Hit]:
+def _opened(search: Search, call: Call, distance: int) -> list[Hit]:
     hits: list[Hit] = []
     for handle in call.handles:
         verdicts = [(match(handle, each.target), each) for each in search.candidates]
@@ -69,7 +68,7 @@ def _opened(search: Search, call: Call, distance: int, elapsed: int) -> list[Hit
                 target=candidate.target,
                 call=call,
                 distance=distance,
-                elapsed_ms=elapsed,
+                elapsed_ms=ms_between(search.call.at, call.at),
                 rule=verdict.rule,
                 grade=Grade.E,
                 handle=handle,

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from correlator.bundles import Bundles
-from correlator.call import Call
+from correlator.call import Call, ms_between
 from correlator.documents import Documents
 from correlator.flags import answers, is_reaction
 from correlator.methods import server_of
@@ -24,8 +25,7 @@ from streams.events import Surface
 from streams.recall import Candidate, DocRef, Grade, RecallEvent, TargetRef
 
 
-@dataclass(slots=True, eq=False)
-class Hit:
+class Hit(msgspec.Struct, eq=False, gc=False):
     """One candidate that a call opened, or named in vain."""
 
     anchor: str
@@ -43,8 +43,7 @@ class Hit:
     dwell_ms: int | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Search:
+class Search(msgspec.Struct, eq=False):
     """One search and what is known of its outcome so far."""
 
     call: Call
@@ -55,11 +54,11 @@ class Search:
     bundle_id: str
     server: str
     candidates: Sequence[Candidate]
-    hits: dict[int, Hit] = field(default_factory=dict)
+    hits: dict[int, Hit] = {}
     """What was opened, by candidate rank."""
-    outside: dict[str, Hit] = field(default_factory=dict)
+    outside: dict[str, Hit] = {}
     """Indexed documents that were opened and that no search of the window had shown, by anchor."""
-    clicks: list[Hit] = field(default_factory=list)
+    clicks: list[Hit] = []
     shared: bool = False
     """Some consumption is shared with another search of the surface."""
     reformulated: bool = False
@@ -90,6 +89,7 @@ class Attribution:
         """(tool_use_id, surface) of the calls that consumed something of this agent's own searches."""
         self.seen = Seen(named)
         self._policy = policy
+        self._sure_distance = policy.sure_distance
         self._documents = documents
         self.count = 0
         """Calls folded so far."""
@@ -112,9 +112,9 @@ class Attribution:
         self.events += call.observations
         if self._awaiting_dwell:
             for hit in self._awaiting_dwell:
-                hit.dwell_ms = max(0, call.at_ms - hit.call.end_ms)
+                hit.dwell_ms = max(0, ms_between(hit.call.end, call.at))
             self._awaiting_dwell.clear()
-        if self._active:
+        if self._active and index - self._active[0].index > self._sure_distance:
             self._close_windows(call, index)
         newest = self._newest
         if newest is not None and (call.skew_ms or call.event.turn_index < newest.event.turn_index):
@@ -136,8 +136,8 @@ class Attribution:
             self._add(call, index, recall_id)
 
     def _close_windows(self, call: Call, index: int) -> None:
-        active, holds = self._active, self._policy.holds
-        while active and not holds(index - active[0].index, call.at_ms - active[0].call.at_ms):
+        active, policy = self._active, self._policy
+        while active and not policy.holds(index - active[0].index, call.at - active[0].call.at):
             search = active.popleft()
             search.closed_after = index - search.index - 1
             search.basis = self.events
@@ -148,7 +148,7 @@ class Attribution:
         if call.event.turn_index >= newest.event.turn_index:
             self._newest = call
         elif call.event.source.adapter == newest.event.source.adapter:
-            skew = max(skew, call.at_ms - newest.at_ms)
+            skew = max(skew, ms_between(newest.at, call.at))
         for search in self._active:
             search.skew_ms = max(search.skew_ms, skew)
 
@@ -208,7 +208,10 @@ class Attribution:
         """Credit what the call opened and return the searches that had shown it."""
         touched: set[Search] = set()
         for handle in call.handles:
-            best = self._candidates_of(handle, call)
+            shown = self._shown_near(handle)
+            if not shown and not self._documents:
+                continue
+            best = self._closest(shown, handle, call)
             fresh: dict[str, list[tuple[Search, Hit]]] = {}
             for search, (candidate, verdict) in best.items():
                 touched.add(search)
@@ -222,10 +225,11 @@ class Attribution:
                 self._open_outside(handle, call, index)
         return touched
 
-    def _candidates_of(self, handle: Handle, call: Call) -> dict[Search, tuple[Candidate, Verdict]]:
-        """The closest candidate of each search in its window that the handle opens."""
+    @staticmethod
+    def _closest(shown: Iterable[_Shown], handle: Handle, call: Call) -> dict[Search, tuple[Candidate, Verdict]]:
+        """Of what each search had shown the closest candidate that the handle opens."""
         best: dict[Search, tuple[Candidate, Verdict]] = {}
-        for search, candidate in self._shown_near(handle):
+        for search, candidate in shown:
             if not is_reaction(call, search.call) or (handle.kind == "id" and handle.parent != search.server):
                 continue
             verdict = match(handle, candidate.target)
@@ -236,23 +240,27 @@ class Attribution:
                 best[search] = (candidate, verdict)
         return best
 
-    def _shown_near(self, handle: Handle) -> Iterable[_Shown]:
+    def _shown_near(self, handle: Handle) -> Sequence[_Shown]:
         """What was shown inside a window and may be what the handle opens."""
-        if handle.path is None:
+        path = handle.path
+        if path is None:
             return [(search, candidate) for search in self._active for candidate in search.candidates]
-        found: list[_Shown] = []
-        for key in keys_of_path(handle.path, by_token=self._by_token):
-            entries = self._by_path.get(key)
-            if entries is None:
-                continue
-            if entries[0][0].closed_after is not None:
-                entries = [entry for entry in entries if entry[0].closed_after is None]
-                if not entries:
-                    del self._by_path[key]
-                    continue
+        if not self._by_token:
+            return self._shown_as(path.name)
+        return [shown for key in keys_of_path(path, by_token=True) for shown in self._shown_as(key)]
+
+    def _shown_as(self, key: str) -> Sequence[_Shown]:
+        """What was shown inside a window under one key of the index; what has left its window leaves the index."""
+        entries = self._by_path.get(key)
+        if entries is None:
+            return ()
+        if entries[0][0].closed_after is not None:
+            entries = [entry for entry in entries if entry[0].closed_after is None]
+            if entries:
                 self._by_path[key] = entries
-            found += entries
-        return found
+            else:
+                del self._by_path[key]
+        return entries
 
     def _record(
         self, search: Search, candidate: Candidate, verdict: Verdict, handle: Handle, call: Call, index: int
@@ -289,7 +297,7 @@ class Attribution:
             target=target,
             call=call,
             distance=index - search.index,
-            elapsed_ms=max(0, call.at_ms - search.call.at_ms),
+            elapsed_ms=max(0, ms_between(search.call.at, call.at)),
             rule=rule,
             grade=Grade.E if across else call.grade,
             handle=handle,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from correlator.methods import EDIT_TOOLS, SEARCH_TOOLS, handles_of, server_of, shell_of
 from correlator.target_match import Handle
@@ -14,18 +15,17 @@ OrderKey = tuple[datetime, int, str]
 """The order of calls inside an invocation: (occurred_at, turn_index, tool_use_id)."""
 
 
-@dataclass(slots=True, eq=False)
-class Call:
-    """One call with what follows from it alone."""
+class Call(msgspec.Struct, eq=False, gc=False):
+    """One call with what follows from it alone; never changed."""
 
     event: ToolCalled
     observations: int
     """Distinct events that observed it."""
     key: OrderKey
-    at_ms: int
-    """Start in milliseconds since 1970."""
-    end_ms: int
-    """End; the start where no end is known or it lies before the start."""
+    at: datetime
+    """Its start."""
+    end: datetime
+    """Its end; the start where no end is known or it lies before the start."""
     ok: bool
     handles: tuple[Handle, ...]
     surface: str | None
@@ -39,6 +39,11 @@ class Call:
     """How far its end lies before its start."""
 
 
+def ms_between(start: datetime, end: datetime) -> int:
+    """Whole milliseconds from one instant to another; negative when the other is earlier."""
+    return round((end - start).total_seconds() * 1000)
+
+
 def facts_of(event: ToolCalled, observations: int = 1) -> Call:
     """Return what follows from one call alone."""
     tool = event.tool
@@ -46,22 +51,21 @@ def facts_of(event: ToolCalled, observations: int = 1) -> Call:
     handles = handles_of(event, verdict)
     named = bool(handles) and not (handles[0].maybe_directory and all(handle.maybe_directory for handle in handles))
     tree_search = verdict.tree_search if verdict is not None else tool == "Grep" and not named
-    at_ms = round(event.occurred_at.timestamp() * 1000)
-    end_ms = round(event.ended_at.timestamp() * 1000) if event.ended_at else at_ms
+    at, end = event.occurred_at, event.ended_at
     ok = event.status is ToolStatus.OK
     return Call(
         event,
         observations,
-        (event.occurred_at, event.turn_index, event.tool_use_id),
-        at_ms,
-        max(at_ms, end_ms),
+        (at, event.turn_index, event.tool_use_id),
+        at,
+        at if end is None or end < at else end,
         ok,
         handles,
         None if tool in EDIT_TOOLS or tool == "Read" else _surface(event, tree_search, handles),
         tree_search,
         ok and named and tool not in ("graph_resolve", "Glob"),
         Grade.C if verdict is not None else _GRADES.get(tool, Grade.B),
-        max(0, at_ms - end_ms),
+        0 if end is None or end >= at else ms_between(end, at),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from correlator.attribution import Attribution, Hit, Search
-from correlator.call import Call
+from correlator.call import Call, ms_between
 from correlator.decide import END_OF_TIME, decide
 from correlator.documents import NO_DOCUMENTS, Documents
 from correlator.flags import answers, is_reaction
@@ -82,15 +82,14 @@ def _judged(search: Search, lane: Lane, fold: Attribution, policy: CorrelatorPol
     hits = {hit.call: hit for hit in (*search.hits.values(), *search.outside.values())}
     clicks = {hit.call: hit for hit in search.clicks}
     for distance, call in enumerate(lane.calls[search.index + 1 :], start=1):
-        elapsed = max(0, call.at_ms - search.call.at_ms)
-        inside = policy.window.holds(distance, elapsed)
+        inside = policy.window.holds(distance, call.at - search.call.at)
         verdict, why = _verdict(search, call, hits.get(call), clicks.get(call), inside=inside, first=distance == 1)
         yield Judged(
             tool_use_id=call.event.tool_use_id,
             tool=call.event.tool,
             target=_target(call),
             distance=distance,
-            elapsed_ms=elapsed,
+            elapsed_ms=max(0, ms_between(search.call.at, call.at)),
             inside=inside,
             verdict=verdict,
             why=why,

@@ -16,7 +16,7 @@ def is_reaction(call: Call, search: Call) -> bool:
 
     Calls issued together with the search start before its answer came: they neither consume nor reformulate it.
     """
-    return call.at_ms >= search.end_ms
+    return call.at >= search.end
 
 
 def answers(call: Call, search: Call, surface: str) -> bool:

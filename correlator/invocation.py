@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
+
 from correlator.attribution import Attribution
 from correlator.call import Call, OrderKey, facts_of
 from correlator.documents import Documents
@@ -134,8 +136,7 @@ class Book:
         return max((lane.keys[-1][0] for lane in self.lanes.values() if lane.keys), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True):
     """The set of distinct events of one invocation."""
 
     _book: Book

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from correlator.paths import PathKey, looks_like_a_directory, may_be_a_directory, path_key, url_key
 from correlator.shell import ShellVerdict, classify
 from correlator.target_match import NO_LINES, Handle
-from streams.events import Surface, ToolCalled
+from streams.events import Surface, ToolCalled, Touch
 from streams.recall import ResultStatus
 
 SEARCH_TOOLS: Mapping[str, Surface] = {
@@ -48,7 +48,7 @@ SHELL_TOOLS = frozenset(
 EDIT_TOOLS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "ApplyPatch", "apply_patch"})
 """Tools that change the files they name."""
 
-Opener = Callable[[ToolCalled, PathKey | None], Iterator[Handle]]
+Opener = Callable[[ToolCalled, PathKey | None], Iterable[Handle]]
 
 
 def text_of(tool_input: Mapping[str, Any], *names: str) -> str:
@@ -76,15 +76,35 @@ def _path(call: ToolCalled, cwd: PathKey | None, raw: str, **more: Any) -> Handl
     return Handle("path", raw, path_key(raw, call.cwd), cwd=cwd, **more)
 
 
-def _read(call: ToolCalled, cwd: PathKey | None) -> Iterator[Handle]:
-    raw = text_of(call.input, "file_path", "path", "absolute_path", "filePath", "notebook_path", "uri")
-    if raw:
-        lines = _lines(call.input)
-        fresh = not any(not touch.new_content for touch in call.touched) if call.touched else True
-        yield Handle("path", raw, path_key(raw, call.cwd), lines, "", False, fresh, cwd)
-        for touch in call.touched:
-            if touch.op == "read" and touch.path != raw:
-                yield _path(call, cwd, touch.path, lines=lines, new_content=fresh)
+def _read(call: ToolCalled, cwd: PathKey | None) -> Iterable[Handle]:
+    given = call.input
+    raw = text_of(given, "file_path", "path", "absolute_path", "filePath", "notebook_path", "uri")
+    if not raw:
+        return tuple(_read_more(call, cwd))
+    lines = _lines(given)
+    touched = call.touched
+    fresh = not touched or (touched[0].new_content and all(touch.new_content for touch in touched[1:]))
+    named = Handle("path", raw, path_key(raw, call.cwd), lines, "", False, fresh, cwd)
+    if _PLAIN_READ.issuperset(given) and not _others(call, raw, "read"):
+        return (named,)
+    others = [_path(call, cwd, each.path, lines=lines, new_content=fresh) for each in _others(call, raw, "read")]
+    return (named, *others, *_read_more(call, cwd))
+
+
+def _others(call: ToolCalled, raw: str, *ops: str) -> Sequence[Touch]:
+    """What the runtime says was touched beside the path that the input names: a link's target, a moved file."""
+    touched = call.touched
+    if not touched or (len(touched) == 1 and touched[0].path == raw):
+        return ()
+    return [each for each in touched if each.path != raw and each.op in ops]
+
+
+_PLAIN_READ = frozenset({"file_path", "path", "offset", "limit", "description", "pages"})
+"""Inputs of a read that name one file."""
+
+
+def _read_more(call: ToolCalled, cwd: PathKey | None) -> Iterator[Handle]:
+    """Several files at once, or a passage."""
     several = call.input.get("paths") or call.input.get("absolute_paths")
     if isinstance(several, list):
         yield from (_path(call, cwd, str(each)) for each in several if each)
@@ -121,13 +141,10 @@ def _hit_depths(call: ToolCalled) -> list[int]:
     return [len(path_key(path, call.cwd).parts) for each in shown if (path := getattr(each.target, "path", ""))]
 
 
-def _edit(call: ToolCalled, cwd: PathKey | None) -> Iterator[Handle]:
+def _edit(call: ToolCalled, cwd: PathKey | None) -> Iterable[Handle]:
     raw = text_of(call.input, "file_path", "notebook_path", "path", "filePath")
-    if raw:
-        yield Handle("path", raw, path_key(raw, call.cwd), NO_LINES, "", True, True, cwd)
-    for touch in call.touched:
-        if touch.op in ("edit", "write", "delete") and touch.path != raw:
-            yield _path(call, cwd, touch.path, edit=True)
+    others = [_path(call, cwd, each.path, edit=True) for each in _others(call, raw, "edit", "write", "delete")]
+    return (Handle("path", raw, path_key(raw, call.cwd), NO_LINES, "", True, True, cwd), *others) if raw else others
 
 
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\*\*\* Move to: (.+)$|^--- a/(\S+)", re.M)
@@ -215,14 +232,19 @@ _ID_NAME = re.compile(r"(?:^|_|(?<=[a-z]))(?:ids?|Ids?|names?|Names?|keys?|uri|u
 
 def server_of(call: ToolCalled) -> str:
     """Return the MCP server of a call by its raw name; empty for other tools."""
-    parts = (call.tool_raw or call.tool).split("__", 2)
-    return parts[1] if len(parts) == 3 and parts[0] == "mcp" else ""
+    name = call.tool_raw or call.tool
+    if not name.startswith("mcp__"):
+        return ""
+    server, found, _ = name[5:].partition("__")
+    return server if found else ""
 
 
-def _foreign(call: ToolCalled, cwd: PathKey | None) -> Iterator[Handle]:
+def _foreign(call: ToolCalled, cwd: PathKey | None) -> Iterable[Handle]:
     server = server_of(call)
-    if not server:
-        return
+    return _of_server(call, server, cwd) if server else ()
+
+
+def _of_server(call: ToolCalled, server: str, cwd: PathKey | None) -> Iterator[Handle]:
     for touch in call.touched:
         if touch.op == "fetch":
             yield Handle("id", touch.path, parent=server)
@@ -253,7 +275,8 @@ def _of_shell(call: ToolCalled, verdict: ShellVerdict, cwd: PathKey | None) -> I
                 yield _path(call, cwd, touch.path, lines=(touch.start_line, touch.end_line))
     else:
         for operand in verdict.shown:
-            yield _path(call, cwd, operand.path, lines=operand.lines, maybe_directory=operand.maybe_directory)
+            key = path_key(operand.path, call.cwd)
+            yield Handle("path", operand.path, key, operand.lines, "", False, True, cwd, operand.maybe_directory)
     for raw in verdict.written or [touch.path for touch in call.touched if touch.op in ("edit", "write", "delete")]:
         yield _path(call, cwd, raw, edit=True)
 
@@ -267,6 +290,7 @@ def handles_of(call: ToolCalled, verdict: ShellVerdict | None) -> tuple[Handle, 
     """
     cwd = path_key(call.cwd) if call.cwd else None
     if verdict is not None:
-        return tuple(_of_shell(call, verdict, cwd))
+        idle = not (verdict.shown or verdict.written or call.touched)
+        return () if idle else tuple(_of_shell(call, verdict, cwd))
     opener = OPENERS.get(call.tool, _foreign)
     return tuple(opener(call, cwd))

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import NamedTuple
 from urllib.parse import unquote
+
+import msgspec
 
 EXACT = 1_000
 """Added to the matched components when both paths are absolute and equal: nothing is closer."""
@@ -19,7 +20,7 @@ _DRIVE = re.compile(r"(?:/mnt/([A-Za-z])|/?([A-Za-z]):)(?=/|$)")
 _POSITION = re.compile(r"(?<=[^/:]):\d+(?:[:-]\d+)?:?$|#L\d+(?:-L?\d+)?$")
 
 
-class PathKey(NamedTuple):
+class PathKey(msgspec.Struct, frozen=True, gc=False):
     """A path brought to one form."""
 
     parts: tuple[str, ...]
@@ -27,11 +28,8 @@ class PathKey(NamedTuple):
     absolute: bool
     text: str
     """The same in POSIX form."""
-
-    @property
-    def name(self) -> str:
-        """Last component; empty for the root."""
-        return self.parts[-1] if self.parts else ""
+    name: str
+    """Last component; empty for the root."""
 
 
 @lru_cache(maxsize=65_536)
@@ -45,7 +43,7 @@ def path_key(raw: str, cwd: str = "") -> PathKey:
         absolute = raw[0] == "/"
         parts = raw[1:].split("/") if absolute else raw.split("/")
         if parts[0] != "mnt":
-            return _joined(parts, cwd) if cwd and not absolute else PathKey(tuple(parts), absolute, raw)
+            return _joined(parts, cwd) if cwd and not absolute else PathKey(tuple(parts), absolute, raw, parts[-1])
     return _slow_key(raw, cwd)
 
 
@@ -74,7 +72,7 @@ def _joined(parts: list[str], cwd: str) -> PathKey:
 
 def _key(parts: tuple[str, ...], *, absolute: bool) -> PathKey:
     rooted = absolute and not (parts and parts[0].endswith(":"))
-    return PathKey(parts, absolute, ("/" if rooted else "") + "/".join(parts))
+    return PathKey(parts, absolute, ("/" if rooted else "") + "/".join(parts), parts[-1] if parts else "")
 
 
 def without_suffix(path: PathKey) -> PathKey:

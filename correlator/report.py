@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from correlator.documents import NO_DOCUMENTS, Documents
 from correlator.offline import correlate
@@ -12,7 +13,7 @@ from correlator.window import DEFAULT_POLICY, POLICIES, CorrelatorPolicy, Window
 from streams.events import ToolEvent
 from streams.recall import RecallEvent
 
-NO_WINDOW = WindowPolicy(name="whole-invocation", max_distance=10**9, max_elapsed_ms=10**15)
+NO_WINDOW = WindowPolicy(name="whole-invocation", max_distance=10**9, max_elapsed=timedelta.max)
 """No bound but the invocation: what a window can let through at most."""
 
 Key = tuple[str, str]

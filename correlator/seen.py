@@ -17,8 +17,10 @@ class Seen:
 
     def note(self, handles: Iterable[Handle], index: int) -> None:
         """Remember that the call at this position opened these targets."""
+        first = self._first
         for handle in handles:
-            self._first.setdefault(_key(handle), index)
+            path = handle.path
+            first.setdefault(f"{handle.kind} {handle.value}" if path is None else path.text, index)
 
     def before(self, handle: Handle, anchor: str, index: int) -> bool:
         """Whether a target was opened before the call at this position, or was named in the prompt."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 ShellClass = Literal["read", "search_in", "search_tree", "discovery", "write", "other"]
 
 
-class Word(NamedTuple):
+class Word(msgspec.Struct, frozen=True, gc=False):
     """One word of a command after expansion."""
 
     text: str
@@ -19,7 +20,7 @@ class Word(NamedTuple):
     """An unquoted `*`, `?` or `[`: it names files, but which?"""
 
 
-class Operand(NamedTuple):
+class Operand(msgspec.Struct, frozen=True, gc=False):
     """A file whose content a command shows."""
 
     path: str
@@ -29,7 +30,7 @@ class Operand(NamedTuple):
     """A recursive search was given a name that may well be a folder's."""
 
 
-class Doing(NamedTuple):
+class Doing(msgspec.Struct, frozen=True, gc=False):
     """What one simple command does."""
 
     kind: ShellClass
@@ -39,8 +40,7 @@ class Doing(NamedTuple):
     """What comes in by a pipe goes out again, at least in part."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """The grammar of a command's options."""
 
     short: str = ""
@@ -49,13 +49,12 @@ class Options:
     """Long options that take a value in the next word (`--name=value` is always understood)."""
 
 
-@dataclass(slots=True)
-class Parsed:
+class Parsed(msgspec.Struct):
     """A command's words, sorted into flags and operands."""
 
-    flags: dict[str, str | None] = field(default_factory=dict)
+    flags: dict[str, str | None] = {}
     """First value of every option that was given."""
-    operands: list[Word] = field(default_factory=list)
+    operands: list[Word] = []
 
     def has(self, names: frozenset[str]) -> bool:
         """Whether any of these options was given."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from correlator.powershell import interpret_powershell
 from correlator.shell_commands import ALIASES, OTHER, SEARCHERS, interpret
@@ -21,7 +22,7 @@ MAX_DEPTH = 60
 """Nesting of statements and of wrappers that is followed; deeper text is `other`."""
 
 
-class ShellVerdict(NamedTuple):
+class ShellVerdict(msgspec.Struct, frozen=True, gc=False):
     """What a command does, taken together."""
 
     classes: frozenset[ShellClass]
@@ -43,15 +44,14 @@ class ShellVerdict(NamedTuple):
         return tuple(operand.path for operand in self.shown)
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(msgspec.Struct):
     """What the shell knows at one place: its directory, its variables, and whether its output is seen."""
 
     cwd: str = ""
-    variables: dict[str, list[str]] = field(default_factory=dict)
+    variables: dict[str, list[str]] = {}
     shown: bool = True
     depth: int = 0
-    left: list[str] = field(default_factory=list)
+    left: list[str] = []
     """Directories that `pushd` left and `popd` goes back to."""
 
     def inner(self, *, shown: bool = True) -> Scope:
@@ -73,8 +73,7 @@ class Scope:
             self.cwd = text if far else posixpath.normpath(posixpath.join(self.cwd, text))
 
 
-@dataclass(slots=True)
-class Stage:
+class Stage(msgspec.Struct):
     """One command of a pipe, with its words expanded."""
 
     words: Sequence[Word]
@@ -96,7 +95,7 @@ Script = Callable[[str, Scope], None]
 """Reads a whole script inside a scope."""
 
 
-class _Meaning(NamedTuple):
+class _Meaning(msgspec.Struct, frozen=True):
     """A stage with its wrappers taken off."""
 
     name: str
@@ -105,14 +104,13 @@ class _Meaning(NamedTuple):
     """Null when it is a script, a change of directory or another command that needs the scope."""
 
 
-@dataclass(slots=True)
-class Runner:
+class Runner(msgspec.Struct):
     """Collects what the commands of one text do."""
 
     script: Script
-    classes: set[ShellClass] = field(default_factory=set)
-    shown: dict[str, Operand] = field(default_factory=dict)
-    written: dict[str, None] = field(default_factory=dict)
+    classes: set[ShellClass] = set()
+    shown: dict[str, Operand] = {}
+    written: dict[str, None] = {}
     reason: str = ""
 
     def verdict(self) -> ShellVerdict:
@@ -138,7 +136,7 @@ class Runner:
                 self.classes.add("search_tree")
             path = scope.path(operand.path) if scope.cwd else operand.path
             if path not in self.shown:
-                self.shown[path] = operand._replace(path=path) if path != operand.path else operand
+                self.shown[path] = replace(operand, path=path) if path != operand.path else operand
 
     def pipeline(self, stages: Sequence[Stage], scope: Scope) -> None:
         """Run a pipe: what a stage shows is seen, filtered or counted, unless it ends in a file."""

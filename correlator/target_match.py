@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+import msgspec
 
 from correlator.paths import PathKey, closeness, name_of, path_key, url_key, without_suffix
 from streams.recall import DocRef, InvocationRef, PassageRef, SessionRef, TargetRef, ThreadRef, UrlRef
@@ -20,7 +22,7 @@ NO_LINES = (None, None)
 """A call that opened the whole of its target."""
 
 
-class Handle(NamedTuple):
+class Handle(msgspec.Struct, frozen=True, gc=False):
     """One thing that a call opened."""
 
     kind: HandleKind
@@ -38,7 +40,7 @@ class Handle(NamedTuple):
     """A search was given a name that may well be a folder's: it opens a file of that name and nothing else."""
 
 
-class Verdict(NamedTuple):
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     """A handle is a candidate's target."""
 
     rule: str

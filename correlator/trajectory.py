@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
-from correlator.call import Call
+from correlator.call import Call, ms_between
 from correlator.conclude import ClosedBy, query_of
 from correlator.identity import trajectory_id_of
 from correlator.invocation import Book
@@ -23,8 +23,6 @@ def trajectory_of(
     book: Book, recalls: Sequence[RecallEvent], events: int, closed_by: ClosedBy | None
 ) -> TaskTrajectory | None:
     """Return the trajectory of the invocation's main agent and its subagents; null when they searched nothing."""
-    if not recalls:
-        return None
     if not recalls:
         return None
     main = _main_agent(book)
@@ -51,7 +49,7 @@ def trajectory_of(
         runtime=first.runtime,
         started_at=started_at,
         ended_at=ended_at,
-        duration_ms=_ms_between(started_at, ended_at),
+        duration_ms=ms_between(started_at, ended_at),
         task_context=task_context((start.prompt for start in book.starts), (recall.query for recall in own)),
         recall_ids=tuple(recall.recall_id for recall in own),
         steps=_steps(calls, own),
@@ -94,10 +92,6 @@ def _span(book: Book, calls: Sequence[Call]) -> tuple[datetime, datetime]:
         else calls[0].event.occurred_at
     )
     return started, max(*ends, started)
-
-
-def _ms_between(start: datetime, end: datetime) -> int:
-    return round((end - start).total_seconds() * 1000)
 
 
 def by_thread(trajectories: Iterable[TaskTrajectory]) -> dict[str, list[TaskTrajectory]]:

@@ -14,24 +14,29 @@ class WindowPolicy:
     name: str
     max_distance: int
     """Calls of the same agent; the next call has distance 1."""
-    max_elapsed_ms: int
+    max_elapsed: timedelta
     combine: Literal["or", "and"] = "or"
     """`or`: one bound is enough; `and`: both must hold."""
 
-    def holds(self, distance: int, elapsed_ms: int) -> bool:
+    @property
+    def sure_distance(self) -> int:
+        """Calls up to this distance are inside, however long they took to come."""
+        return self.max_distance if self.combine == "or" else 0
+
+    def holds(self, distance: int, elapsed: timedelta) -> bool:
         """Return whether a call at this distance and time is inside."""
         near = distance <= self.max_distance
-        soon = elapsed_ms <= self.max_elapsed_ms
+        soon = elapsed <= self.max_elapsed
         return near and soon if self.combine == "and" else near or soon
 
 
-COMPOUND_V1 = WindowPolicy(name="compound-v1", max_distance=20, max_elapsed_ms=300_000)
+COMPOUND_V1 = WindowPolicy(name="compound-v1", max_distance=20, max_elapsed=timedelta(seconds=300))
 """The specification's window. Source: F200, "Consumption Window" (OQ-1)."""
 
-CAPPED_V1 = WindowPolicy(name="capped-v1", max_distance=20, max_elapsed_ms=300_000, combine="and")
+CAPPED_V1 = WindowPolicy(name="capped-v1", max_distance=20, max_elapsed=timedelta(seconds=300), combine="and")
 """The other reading of one acceptance line (AC-A2 says cap): both bounds at once."""
 
-CODING_V1 = WindowPolicy(name="coding-v1", max_distance=150, max_elapsed_ms=300_000)
+CODING_V1 = WindowPolicy(name="coding-v1", max_distance=150, max_elapsed=timedelta(seconds=300))
 """For coding agents: from search to read it was 131 calls at the 99th percentile of 9,107 real reads."""
 
 POLICIES: tuple[WindowPolicy, ...] = (COMPOUND_V1, CAPPED_V1, CODING_V1)
