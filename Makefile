@@ -12,10 +12,11 @@ help: ## list these targets
 
 setup: $(STAMP) ## create .venv with the pinned versions
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock requirements-embeddings.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-embeddings.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $(STAMP)
 

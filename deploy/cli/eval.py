@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from deploy.cli.eval_ranker import loop, ranker
 from deploy.settings import load
+from memory.embed.provider import Embedder
 from memory.embed.store import embedder
 from memory.evaluation.measures import Figure, KnownItem, Outcome, by_class, known_item
 from memory.evaluation.perturb import perturbed
@@ -23,7 +25,16 @@ from streams.errors import ConfigError
 
 command = typer.Typer(help="Measure search on queries with known answers, and rankers on logged searches.")
 
-SHOWN = ("recall_at_1", "recall_at_5", "recall_at_10", "mrr", "ndcg_at_10", "empty", "no_answer_precision")
+SHOWN = {
+    "recall_at_1": "R@1",
+    "recall_at_5": "R@5",
+    "recall_at_10": "R@10",
+    "mrr": "MRR",
+    "ndcg_at_10": "nDCG",
+    "empty": "empty",
+    "no_answer_precision": "no answer",
+}
+"""Figures of the table, and their headings."""
 
 
 @command.callback()
@@ -42,7 +53,9 @@ def search(
     mode: Annotated[
         list[str] | None, typer.Option(help="lexical, semantic or hybrid; may be repeated; lexical by default.")
     ] = None,
-    embeddings: Annotated[str | None, typer.Option(help="Provider; TRODDEN_EMBEDDINGS by default.")] = None,
+    embeddings: Annotated[
+        str | None, typer.Option(help="Provider; TRODDEN_EMBEDDINGS by default, and bundled where that is off.")
+    ] = None,
     perturb: Annotated[int | None, typer.Option(help="Also type every query otherwise, by this seed.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -51,8 +64,7 @@ def search(
     items = read_queries(queries)
     if perturb is not None:
         items += perturbed(items, perturb)
-    settings = load()
-    provider = embedder(embeddings or settings.embeddings)
+    provider = _provider(embeddings or load().embeddings) if modes != ["lexical"] else None
     with tempfile.TemporaryDirectory() as folder, SearchStore.open(Path(folder), embedder=provider) as store:
         store.index(docs)
         store.embed()
@@ -64,8 +76,16 @@ def search(
             )
         )
         return
+    model = f"{provider.identity.provider}, {provider.identity.model}" if provider else ""
     for name, table in measured.items():
-        Console().print(as_table(name, table))
+        Console().print(as_table(name if name == "lexical" else f"{name} ({model})", table))
+
+
+def _provider(spec: str) -> Embedder:
+    """Whose vectors the modes that need some are measured with: without any, they would be lexical in disguise."""
+    provider = embedder("bundled" if spec in ("", "off") else spec)
+    assert provider is not None
+    return provider
 
 
 def _mode(name: str) -> Mode:
@@ -103,15 +123,19 @@ def read_queries(path: Path) -> list[KnownItem]:
 
 def as_table(mode: str, measured: dict[str, dict[str, Figure]]) -> Table:
     """Return the figures of one mode as a table."""
-    table = Table(title=f"search, {mode}")
-    for heading in ("class", "n", *SHOWN):
-        table.add_column(heading, justify="left" if heading == "class" else "right")
+    table = Table(
+        title=f"search, {mode}", caption="Below each figure its 95 % interval.", box=box.SIMPLE, padding=(0, 1, 0, 0)
+    )
+    shown = [key for key in SHOWN if any(figures[key].value is not None for figures in measured.values())]
+    for heading in ("class", "n", *(SHOWN[key] for key in shown)):
+        table.add_column(heading, justify="left" if heading == "class" else "right", no_wrap=True)
     for name, figures in measured.items():
-        table.add_row(name, str(figures["mrr"].n), *(_cell(figures[key]) for key in SHOWN))
+        table.add_row(name, str(figures["mrr"].n), *(_cell(figures[key]) for key in shown))
     return table
 
 
 def _cell(figure: Figure) -> str:
     if figure.value is None or figure.low is None or figure.high is None:
         return "-"
-    return f"{figure.value:.3f} [{figure.low:.2f}, {figure.high:.2f}]"
+    low, high = (f"{bound:.2f}".removeprefix("0") for bound in (figure.low, figure.high))
+    return f"{figure.value:.3f}\n[dim]{low}–{high}[/]"
