@@ -215,12 +215,6 @@ class SearchStore:
         self.state.add_edge(edge, self.clock.now())
         self.index_db.write(lambda db: index.add_edges(db, MANUAL, [replace(edge, provenance="manual")]))
 
-    def record_walks(self, walks: Sequence[tuple[Edge, str, datetime]]) -> int:
-        """Remember that edges were walked, each with invocation and instant; edges that nobody states are left out."""
-        known = {(edge.source, edge.relation, edge.target) for edge in self.edges()} if walks else set()
-        kept = [walk for walk in walks if (walk[0].source, walk[0].relation, walk[0].target) in known]
-        return self.state.add_walks(kept)
-
     def recent(
         self, since: str, *, scope: str = "all", kinds: Sequence[str] = (), limit: int = 20, now: datetime | None = None
     ) -> Recent:

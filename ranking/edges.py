@@ -9,12 +9,11 @@ Source: F200 "graph edge-level weights", KD-10, AC-C7.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from streams.recall import RecallEvent
+from streams.recall import Walked
 
 BASE: dict[str, float] = {
     "wikilink": 1.0,
@@ -30,18 +29,16 @@ OTHER_BASE = 1.0
 WALK_WEIGHT = 0.05
 HALF_LIFE_DAYS = 30.0
 WINDOW_DAYS = 30
-GRAPH_TOOL = "graph_resolve"
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """One agent's way from one document to the next through the graph."""
+@dataclass(frozen=True, slots=True, order=True)
+class Opened:
+    """A document that a graph step showed and the agent then opened."""
 
-    source: str
-    target: str
     at: datetime
-    """When the target was opened."""
-    invocation_id: str
+    anchor: str
+    stepped_at: datetime
+    """When the graph step was made."""
 
 
 def edge_weight(
@@ -60,26 +57,19 @@ def edge_weight(
     return base + walk_weight * len(recent) * half_life_days / (half_life_days + max(0.0, min(recent)))
 
 
-def walks(recalls: Iterable[RecallEvent]) -> list[Walk]:
-    """Return the walks of these searches, each pair of documents once an invocation, by time."""
-    by_invocation: dict[str, list[RecallEvent]] = defaultdict(list)
-    for recall in recalls:
-        if recall.tool == GRAPH_TOOL:
-            by_invocation[recall.invocation_id].append(recall)
-    found = [walk for steps in by_invocation.values() for walk in _walks_of(steps)]
-    return sorted(found, key=lambda walk: (walk.at, walk.source, walk.target))
+def walks(opened: Mapping[str, Iterable[Opened]]) -> dict[str, tuple[Walked, ...]]:
+    """Return the walks out of each document, each target once an invocation, by time; `opened` is by invocation."""
+    found: dict[str, list[Walked]] = {}
+    for steps in opened.values():
+        for (source, target), at in _first_walks(sorted(steps)).items():
+            found.setdefault(source, []).append(Walked(target, at))
+    return {source: tuple(sorted(ways, key=lambda way: (way.at, way.target))) for source, ways in found.items()}
 
 
-def _walks_of(steps: Sequence[RecallEvent]) -> Iterable[Walk]:
-    found: dict[tuple[str, str], Walk] = {}
-    opened = sorted(
-        (consumption.consumed_at, consumption.anchor, step.occurred_at)
-        for step in steps
-        for consumption in step.consumed
-        if consumption.rank is not None
-    )
-    for read_at, source, _ in opened:
-        for later_at, target, stepped_at in opened:
-            if target != source and read_at <= stepped_at < later_at:
-                found.setdefault((source, target), Walk(source, target, later_at, steps[0].invocation_id))
-    return found.values()
+def _first_walks(steps: Sequence[Opened]) -> dict[tuple[str, str], datetime]:
+    first: dict[tuple[str, str], datetime] = {}
+    for source in steps:
+        for target in steps:
+            if target.anchor != source.anchor and source.at <= target.stepped_at < target.at:
+                first.setdefault((source.anchor, target.anchor), target.at)
+    return first

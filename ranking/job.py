@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
 
-from ranking import calibrated, priors
+from msgspec.structs import replace
+
+from ranking import calibrated, edges, priors
 from ranking.anchors import AnchorFacts, priors_of
 from ranking.evidence import Search
 from ranking.exposures import Exposures, from_table
-from streams.recall import AnchorPrior
+from streams.recall import AnchorPrior, Walked
 from warehouse.store import Warehouse
 
 _SQL = Path(__file__).parent / "sql"
@@ -17,7 +20,9 @@ _SQL = Path(__file__).parent / "sql"
 
 def compute_priors(warehouse: Warehouse, as_of: datetime) -> list[AnchorPrior]:
     """Return the prior of every anchor that memory searches showed in the 180 days before `as_of`, by anchor."""
-    return priors_of(read_exposures(warehouse, as_of), read_facts(warehouse, as_of), as_of)
+    found = priors_of(read_exposures(warehouse, as_of), read_facts(warehouse, as_of), as_of)
+    ways = read_walks(warehouse, as_of)
+    return [replace(prior, walked=ways[prior.anchor]) if prior.anchor in ways else prior for prior in found]
 
 
 def read_exposures(warehouse: Warehouse, as_of: datetime) -> Exposures:
@@ -37,6 +42,14 @@ def read_facts(warehouse: Warehouse, as_of: datetime) -> dict[str, AnchorFacts]:
         )
         for anchor, kind, authority, path, indexed, consumed in rows
     }
+
+
+def read_walks(warehouse: Warehouse, as_of: datetime) -> dict[str, tuple[Walked, ...]]:
+    """Return the walks through the graph in the 30 days before `as_of`, by the document that they begin at."""
+    opened: dict[str, list[edges.Opened]] = defaultdict(list)
+    for row in warehouse.sql(_query("walked"), {"asof": as_of, "days": edges.WINDOW_DAYS}):
+        opened[row["invocation_id"]].append(edges.Opened(row["at"], row["anchor"], row["stepped_at"]))
+    return edges.walks(opened)
 
 
 def read_searches(warehouse: Warehouse, since: datetime, until: datetime) -> list[Search]:

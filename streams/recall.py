@@ -321,6 +321,14 @@ class CalibratedPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """Shrinkage pseudo-count of the kind."""
 
 
+class Walked(msgspec.Struct, frozen=True, gc=False):
+    """One way that an agent took through the graph, from one document to the next."""
+
+    target: str
+    at: datetime
+    """When the target was opened."""
+
+
 class AnchorPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What consumption says of one anchor as of one instant (key: anchor)."""
 
@@ -335,4 +343,6 @@ class AnchorPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     last_consumed_at: datetime | None = None
     spec: SpecPrior
     calibrated: CalibratedPrior | None = None
+    walked: tuple[Walked, ...] = ()
+    """Where agents went from here in the 30 days before `as_of`, each target once an invocation, by time."""
     schema_version: int = RECALL_SCHEMA_VERSION

@@ -45,6 +45,7 @@ EVENT_SHAPES: tuple[type, ...] = (
     recall.AnchorPrior,
     recall.SpecPrior,
     recall.CalibratedPrior,
+    recall.Walked,
 )
 
 

@@ -118,7 +118,7 @@ def coverage_lines(query: str, matrix: Matrix, page: Sequence[Row], offset: int)
 
 def graph_lines(query: str, found: GraphAnswer) -> list[str]:
     """Return a graph answer: the document with its neighbours, or the candidates to choose from."""
-    resolution, graph = found.resolution, found.graph
+    resolution, graph = found.shown.resolution, found.shown.graph
     if graph is None:
         if resolution.status == "no_match":
             return [f'Nothing fits "{query}".']

@@ -16,6 +16,8 @@ from memory.search.nudge import coverage_nudge
 from memory.store import SearchStore
 from memory.threads.client import Conversations, around
 from memory.threads.digest import digest, digest_lines, event_line
+from ranking.explain import Estimator
+from ranking.rerank import RerankSettings, ranker_id
 from streams.outcome import settle, target_of, to_fields, with_sidecar
 from streams.recall import Candidate, RecallOutcome
 
@@ -104,8 +106,11 @@ class Toolbox:
     def graph_resolve(self, query: str, *, depth: int = 1, relations: Sequence[str] = ()) -> Reply:
         """Resolve an id to the documents around it; other queries to candidates to choose from."""
         now = self.store.clock.now()
-        found = resolve_graph(self.store, query, depth=depth, relations=relations, now=now)
-        return graph_reply(query, found)
+        asked = dict(self.ranking()) if self.ranking is not None else {}
+        found = resolve_graph(
+            self.store, query, depth=depth, relations=relations, now=now, rerank=asked.get("rerank", "off")
+        )
+        return graph_reply(query, found, estimator=asked.get("estimator", "spec"))
 
     def list_recent(
         self, since: str = "7d", *, scope: str = "all", kinds: Sequence[str] = (), limit: int = 20
@@ -257,27 +262,30 @@ def search_reply(answer: Answer) -> Reply:
     return Reply(with_sidecar(text, said), structured(answer), said, is_error=answer.failed)
 
 
-def graph_reply(query: str, found: GraphAnswer) -> Reply:
+def graph_reply(query: str, found: GraphAnswer, *, estimator: Estimator = "spec") -> Reply:
     """Return a graph answer as a tool's reply: the nodes in order, or the candidates."""
-    resolution = found.resolution
-    ranked = [scored.candidate.anchor for scored in resolution.ranked]
-    anchors = list(found.graph.nodes) if found.graph is not None else ranked
+    resolution, graph, anchors = found.shown.resolution, found.shown.graph, found.shown.order
     status, count = settle(len(anchors))
     said = RecallOutcome(
         result_status=status,
         result_count=count,
         query=query,
-        truncated=found.graph.truncated if found.graph is not None else False,
+        truncated=graph.truncated if graph is not None else False,
         resolved_anchor=resolution.resolved,
         candidates=tuple(_node(anchor, at, found.hits.get(anchor)) for at, anchor in enumerate(anchors, start=1)),
+        base_order=found.base_order,
+        reranked_order=found.reranked_order,
+        ranker_id=None if found.mode == "off" else ranker_id(RerankSettings(estimator=estimator)),
+        ranker_mode=None if found.mode == "off" else found.mode,
+        priors_as_of=found.priors_as_of,
     )
     structured_graph = {
         "recall_meta": to_fields(said),
         "status": resolution.status,
         "resolved": resolution.resolved,
         "note": resolution.note,
-        "nodes": anchors,
-        "edges": [asdict(edge) for edge in found.graph.edges] if found.graph is not None else [],
+        "nodes": list(anchors),
+        "edges": [asdict(edge) for edge in graph.edges] if graph is not None else [],
         "candidates": [
             {"anchor": s.candidate.anchor, "match": s.match, "score": s.score, "parts": s.parts}
             for s in resolution.ranked

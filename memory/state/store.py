@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,6 +75,14 @@ class StateStore:
         priors = {anchor: self._decoder.decode(value) for anchor, value in found}
         return priors, from_epoch_ms(mark[0][0] if mark else None)
 
+    def walks(self, sources: Collection[str]) -> dict[tuple[str, str], list[datetime]]:
+        """Return when agents went from each of these documents to the next, by (source, target)."""
+        walked: dict[tuple[str, str], list[datetime]] = {}
+        for source, prior in self.priors(list(sources))[0].items():
+            for way in prior.walked:
+                walked.setdefault((source, way.target), []).append(way.at)
+        return walked
+
     def see(self, anchors: Iterable[str], now: datetime) -> None:
         """Remember when anchors were first indexed; an anchor that was seen before keeps its instant."""
         seen = [(anchor, epoch_ms(now)) for anchor in anchors]
@@ -126,29 +134,6 @@ class StateStore:
         with self.db.read() as db:
             found = rows(db, "SELECT source, relation, target FROM manual_edges ORDER BY created_ms, source, target")
         return [Edge(source=s, relation=r, target=t, provenance="manual") for s, r, t in found]
-
-    def add_walks(self, walks: Sequence[tuple[Edge, str, datetime]]) -> int:
-        """Remember walks of edges, once an invocation, and return how many were new."""
-        walked = [(e.source, e.relation, e.target, invocation, epoch_ms(at)) for e, invocation, at in walks]
-
-        def change(db: apsw.Connection) -> int:
-            before = db.total_changes()
-            db.executemany("INSERT OR IGNORE INTO walks VALUES (?, ?, ?, ?, ?)", walked)
-            return db.total_changes() - before
-
-        return self.db.write(change) if walked else 0
-
-    def walks_since(self, since: datetime) -> dict[tuple[str, str, str], list[datetime]]:
-        """Return when each edge (source, relation, target) was walked since an instant."""
-        with self.db.read() as db:
-            found = rows(
-                db, "SELECT source, relation, target, walked_ms FROM walks WHERE walked_ms >= ?", (epoch_ms(since),)
-            )
-        walked: dict[tuple[str, str, str], list[datetime]] = {}
-        for source, relation, target, ms in found:
-            if (at := from_epoch_ms(ms)) is not None:
-                walked.setdefault((source, relation, target), []).append(at)
-        return walked
 
     def retain(self, memory_id: str, content: str, tags: Sequence[str], source: str, now: datetime) -> int:
         """Remember a text and return how often it has been asked for; the same text is one memory."""

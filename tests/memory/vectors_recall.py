@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from memory.coverage.client import cover
 from memory.coverage.matrix import QUOTA, Found, Row, row
@@ -18,9 +22,13 @@ from memory.search.recent import InvalidSinceError, choose_kinds, cutoff
 from memory.search.relax import strong_tokens
 from memory.search.store import doc_leg, documents
 from memory.sources.documents import hashed, parse_instant
-from ranking.edges import edge_weight, walks
+from ranking.edges import edge_weight
+from ranking.job import read_walks
+from streams.recall import Walked
 from tests.correlator.vectors import concluded
 from tests.memory.vectors import a_store
+from tests.ranking.build import a_prior
+from tests.warehouse.builders import a_warehouse
 
 Record = dict[str, Any]
 
@@ -72,10 +80,13 @@ def graph(given: Record) -> Record:
         )
         return {"weight": weight}
     if "record_walk" in given:
-        source, target, relation = given["record_walk"]
+        source, target, _ = given["record_walk"]
         with a_store() as store:
-            store.record_walks([(Edge(source=source, relation=relation, target=target), "i1", NOW)])
-        return {"error": False}
+            for edge in given["stored_edges"]:
+                store.add_edge(Edge(source=edge[0], relation=edge[2], target=edge[1]))
+            before = store.edges()
+            store.put_priors([replace(a_prior(source), walked=(Walked(target, NOW),))])
+            return {"error": store.edges() != before}
     if "events" in given:
         return _walked(given)
     if "candidates" in given:
@@ -87,9 +98,13 @@ def _walked(given: Record) -> Record:
     recalls, _ = concluded(given)
     shown = {(a, b): relation for event in given["events"] for a, b, relation in event.get("edges", ())}
     counts: dict[tuple[str, str], int] = {}
-    for step in walks(recalls.values()):
-        if (step.source, step.target) in shown:
-            counts[step.source, step.target] = counts.get((step.source, step.target), 0) + 1
+    after = max(recall.occurred_at for recall in recalls.values()) + timedelta(days=1)
+    with tempfile.TemporaryDirectory() as folder:
+        walks = read_walks(a_warehouse(Path(folder), list(recalls.values())), after)
+    for source, ways in walks.items():
+        for way in ways:
+            if (source, way.target) in shown:
+                counts[source, way.target] = counts.get((source, way.target), 0) + 1
     return {"walked": [[a, b, shown[a, b], count] for (a, b), count in counts.items()]}
 
 

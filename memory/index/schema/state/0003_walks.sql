@@ -1,0 +1,3 @@
+-- Walks come with the priors of the documents that they begin at.
+
+DROP TABLE walks;
