@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -98,11 +98,21 @@ def _mode(name: str) -> Mode:
 def ask(store: SearchStore, items: list[KnownItem], mode: Mode) -> list[Outcome]:
     """Return what the store gives for each query."""
     found: list[Outcome] = []
-    for item in items:
+    for item in (_resolved(store, item) for item in items):
         answer = store.search(SearchRequest(query=item.query, mode=mode, limit=10))
         shown = tuple(hit.anchor for hit in answer.hits)
         found.append(Outcome(item=item, shown=shown, confident=answer.confident, elapsed_ms=answer.elapsed_ms))
     return found
+
+
+def _resolved(store: SearchStore, item: KnownItem) -> KnownItem:
+    """The item with its anchors as the store has them: a known answer may be named by an alias."""
+
+    def own(anchor: str) -> str:
+        document = store.document(anchor)
+        return document.anchor if document is not None else anchor
+
+    return replace(item, anchor=item.anchor and own(item.anchor), also=tuple(own(anchor) for anchor in item.also))
 
 
 def read_queries(path: Path) -> list[KnownItem]:

@@ -18,7 +18,7 @@ from memory.model import Answer, Coverage, Hit, Mode, PassageHit, SearchRequest
 from memory.search import store as rows
 from memory.search.answer import Ranked, base_order, hit, tightest, with_successors
 from memory.search.filters import Condition, condition, from_epoch_ms
-from memory.search.fusion import LOOSE_TRUST, RAW_WEIGHTS, WEIGHTS, fuse, pool_size
+from memory.search.fusion import RAW_WEIGHTS, WEIGHTS, fuse, pool_size, trust_in, weights_for
 from memory.search.query import Query, parse
 from memory.search.relax import TIERS, Match, is_confident
 from memory.state.store import StateStore
@@ -54,15 +54,15 @@ class Legs:
     trust: dict[tuple[str, int], float] = field(default_factory=dict)
     mode: Mode = "lexical"
     degraded: str | None = None
+    literal: float = 0.0
+    """How far the query asks for its very letters."""
 
     def add(self, leg: str, found: Sequence[tuple[int, Match]]) -> None:
         """Add one leg."""
         self.lists[leg] = [doc for doc, _ in found]
         for doc, match in found:
-            if match.tier == "or":
-                self.trust.setdefault((leg, doc), LOOSE_TRUST)
-            else:
-                self.trust[leg, doc] = 1.0
+            trust = trust_in(match.tier, self.literal)
+            self.trust[leg, doc] = max(trust, self.trust.get((leg, doc), 0.0))
             held = self.matches.get(doc)
             if held is None or (TIERS.index(match.tier), -match.terms) < (TIERS.index(held.tier), -held.terms):
                 self.matches[doc] = match
@@ -129,7 +129,7 @@ class Searcher:
         )
 
     def _legs(self, db: apsw.Connection, request: SearchRequest, query: Query, where: Condition) -> Legs:
-        legs = Legs(mode=request.mode)
+        legs = Legs(mode=request.mode, literal=query.literal)
         pool = pool_size(request.limit)
         if request.mode != "lexical":
             self._vector_leg(db, legs, request, query, where)
@@ -174,7 +174,8 @@ class Searcher:
         self, db: apsw.Connection, request: SearchRequest, query: Query, where: Condition, legs: Legs
     ) -> list[Ranked]:
         """Return the pool in base order."""
-        fused = fuse(legs.lists, RAW_WEIGHTS if request.depth == "raw" else WEIGHTS, legs.trust)
+        weights = weights_for(RAW_WEIGHTS if request.depth == "raw" else WEIGHTS, query.literal)
+        fused = fuse(legs.lists, weights, legs.trust)
         asked = rows.by_keys(db, [anchor_key(query.text)] if query.text else [], where)
         if len(query.terms) <= MAX_ID_TERMS:
             asked = list(dict.fromkeys([*asked, *rows.by_keys(db, query.ids, where)]))

@@ -23,6 +23,17 @@ RAW_WEIGHTS: dict[str, float] = {"docs": 0.5, "passages": 1.0, "vectors": 0.5, "
 CJK_VECTOR_WEIGHT = 1.5
 
 
+def weights_for(weights: Mapping[str, float], literal: float) -> dict[str, float]:
+    """Return the weights for a query that asks for its very letters by so much, in [0, 1].
+
+    No model has learned what `headRefOid` means: where it stands in a passage is all the evidence there is. Fully
+    literal, passages count like titles and vectors hardly at all.
+    """
+    near = 1.0 - 0.95 * literal
+    changed = {name: weight * near for name, weight in weights.items() if name.startswith("vector")}
+    return {**weights, **changed, "passages": weights["passages"] + (1.0 - weights["passages"]) * literal}
+
+
 def fuse(
     legs: Mapping[str, Sequence[K]],
     weights: Mapping[str, float],
@@ -41,6 +52,16 @@ def fuse(
             share = 1.0 if trust is None else trust.get((name, member), 1.0)
             scores.setdefault(member, {})[name] = weight * share / (RRF_K + place)
     return dict(sorted(scores.items(), key=lambda entry: -sum(entry[1].values())))
+
+
+def trust_in(tier: str, literal: float) -> float:
+    """Return what a leg counts for a document that matches in this tier, in (0, 1].
+
+    Who asks for `credentials.json` is not served by what holds a `json` and some credentials.
+    """
+    if tier in ("min_match", "strong", "or"):
+        return (LOOSE_TRUST if tier == "or" else 1.0) * (1.0 - 0.8 * literal)
+    return 1.0
 
 
 def pool_size(limit: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from memory.anchors import ID, anchor_key
-from memory.index.segment import bigrams, has_cjk, normalise, parts, runs
+from memory.index.segment import WORD, bigrams, has_cjk, normalise, parts, runs, segment
 from memory.search.lexicon import TO_ENGLISH, chinese, compound
 
 MAX_TERMS = 32
@@ -33,6 +33,9 @@ _CHINESE = """
 STOP_RUNS = frozenset(_CHINESE.split())
 """Chinese words and bigrams that say nothing."""
 
+_COMPOUND = re.compile(rf"{WORD}+(?:[_-]+{WORD}+)*(?:[./:@]{WORD}+(?:[_-]+{WORD}+)*)+")
+"""`credentials.json`, `im.message.receive_v1`, `scripts/setup.sh`: words that only together are what is asked for."""
+
 _PARTICLE = re.compile("[的了吗呢吧啊着与和及]")
 LONG_RUN = 5
 """From this length on a CJK run is a sentence, which its particles part: no word of the index crosses them."""
@@ -50,6 +53,8 @@ class Term:
     """A single CJK letter: matches every bigram that starts with it."""
     is_strong: bool = False
     """An id: more telling than any word."""
+    is_literal: bool = False
+    """An identifier, a file name, a dotted name: it stands for itself and has no meaning to be near to."""
 
     def match(self) -> str:
         """Return the term as an FTS5 expression; no letter of it is ever an operator."""
@@ -72,6 +77,13 @@ class Query:
     truncated_terms: int = 0
     """Terms that were left out because there were too many."""
     is_cjk: bool = False
+
+    @property
+    def literal(self) -> float:
+        """How far the query asks for its very letters, in [0, 1]: the share of literal terms, a lone word nearly."""
+        if len(self.terms) == 1 and not self.is_cjk:
+            return 1.0 if self.terms[0].is_literal else 0.8
+        return sum(term.is_literal for term in self.terms) / len(self.terms) if self.terms else 0.0
 
     @property
     def strong(self) -> tuple[int, ...]:
@@ -99,6 +111,10 @@ def parse(text: str) -> Query:
             boosts[" ".join(bigrams(run))] = None
         elif not is_cjk:
             boosts.update(dict.fromkeys(part for part in parts(run) if len(part) > 1))
+    for name in _COMPOUND.findall(cut):
+        pieces = [term for is_cjk, run in runs(name) if not is_cjk for term in _word_terms(run)]
+        terms.update({term.text.casefold(): replace(term, is_literal=True) for term in pieces})
+        terms[name.casefold()] = Term(name, (segment(name),), is_literal=True)
     kept = _bilingual(_without_stop_words(list(terms.values())))
     return Query(
         text=shown,
@@ -125,7 +141,8 @@ def _word_terms(run: str) -> list[Term]:
     if is_strong and run[:1] in "Ff" and run[1:].isdigit():
         number = int(run[1:])
         phrases += [f"F{number}", f"F{number:03d}"]
-    return [Term(run, tuple(dict.fromkeys(phrases)), is_strong=is_strong)]
+    is_literal = bool(pieces) or not run.isalpha()
+    return [Term(run, tuple(dict.fromkeys(phrases)), is_strong=is_strong, is_literal=is_literal)]
 
 
 def _bilingual(terms: list[Term]) -> list[Term]:
@@ -133,7 +150,7 @@ def _bilingual(terms: list[Term]) -> list[Term]:
     following = [*(term.text for term in terms[1:]), ""][: len(terms)]
     return [
         term
-        if term.is_strong or term.is_prefix
+        if term.is_strong or term.is_prefix or term.is_literal
         else replace(term, phrases=tuple(dict.fromkeys([*term.phrases, *_others(term.text, after)])))
         for term, after in zip(terms, following, strict=True)
     ]

@@ -92,11 +92,16 @@ def _anchor(path: str, front: Frontmatter, features: Sequence[str], title: str) 
     stated = (
         front.text("anchor")
         or (features[0] if owns_feature else None)
-        or front.text("decision_id")
+        or _decision(front.text("decision_id"))
         or front.text("plan_id")
     )
     anchor = canonical(stated) if stated else named or path_anchor(path)
     return anchor, None if stated and owns_feature else named
+
+
+def _decision(stated: str | None) -> str | None:
+    """A decision's id; one that is a bare number is that decision record."""
+    return f"ADR-{stated}" if stated is not None and stated.isdecimal() else stated
 
 
 def _lesson_document(lesson: Lesson, file: Document) -> Document:

@@ -38,6 +38,10 @@ def docs(*titles: str) -> list[Document]:
     ]
 
 
+def document(anchor: str, title: str, text: str) -> Document:
+    return hashed(Document(anchor=anchor, title=title, passages=(Passage(passage_id="p", text=text),)))
+
+
 class Failing(HashingEmbedder):
     """Counts how often it is asked, and fails while it is told to."""
 
@@ -189,3 +193,18 @@ def test_the_bundled_model_finds_across_languages_where_it_is_installed(tmp_path
         answer = store.search(SearchRequest(query="tell people to take some rest", mode="semantic", limit=1))
 
     assert [hit.anchor for hit in answer.hits] == ["D0"]
+
+
+@pytest.mark.parametrize("query", ["headRefOid", "kiln-watch.ts", "kiln.error_code"])
+def test_what_holds_an_identifier_stands_before_what_only_lies_near(tmp_path: Path, query: str) -> None:
+    aliases = {"headrefoid": "merge", "kiln": "merge", "watch": "merge", "error_code": "merge", "ts": "merge"}
+    near = [document(f"N{number}", f"Merge merge {number}", "merge " * 9) for number in range(5)]
+    apart = document("D", "Notes of a firing", f"Somewhere in a long talk about clay stands `{query}` once.")
+    loose = document("L", "Errors of the kiln", "kiln error, ts, code, watch, head")
+    with SearchStore.open(tmp_path, embedder=HashingEmbedder(aliases=aliases)) as store:
+        store.put([*near, loose, apart], origin="t")
+        store.embed()
+
+        found = {mode: store.search(SearchRequest(query=query, mode=mode)).hits for mode in ("lexical", "hybrid")}
+
+    assert {mode: hits[0].anchor for mode, hits in found.items()} == {"lexical": "D", "hybrid": "D"}

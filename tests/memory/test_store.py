@@ -62,6 +62,12 @@ def test_any_spelling_of_an_id_comes_first(store: SearchStore, tmp_path: Path) -
     assert [anchors(store, query)[0] for query in ("F88", "f088", "F-88", "F088 lid")] == ["F088"] * 4
 
 
+def test_a_decision_whose_id_is_a_bare_number_is_that_decision(store: SearchStore, tmp_path: Path) -> None:
+    store.index(a_folder(tmp_path, decisions__012_kiln="---\ndecision_id: 012\n---\n# Why the kiln is round\n"))
+
+    assert [anchors(store, query) for query in ("ADR-012", "adr 12")] == [["ADR-012"]] * 2
+
+
 def test_no_query_is_a_syntax_error(store: SearchStore, tmp_path: Path) -> None:
     store.index(a_folder(tmp_path, a="# Kettle\n"))
     queries = ["", "   ", '"', "NEAR(", "title:x", "-foo", "*", "a\x00b", "\ud800", "'; DROP TABLE docs", "((((", "😀"]
