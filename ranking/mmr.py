@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Vector = Sequence[float] | NDArray[np.floating[Any]]
 
 DEFAULT_LAMBDA = 0.7
 POOL_PER_RESULT = 3
@@ -27,7 +29,7 @@ def mmr_applies(pool_size: int, limit: int, mode: str) -> bool:
 
 
 def similarity_matrix(
-    keywords: Sequence[Sequence[str]], vectors: Sequence[Sequence[float] | Floats | None] = ()
+    keywords: Sequence[Sequence[str]], vectors: Sequence[Vector | None] = ()
 ) -> Floats:
     """Return how alike every two items are, in [0, 1]: cosine where all have vectors, else the share of keywords.
 

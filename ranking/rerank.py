@@ -24,7 +24,7 @@ import numpy as np
 
 from ranking.constitutional import is_constitutional
 from ranking.explain import Estimator, Explanation, evidence
-from ranking.mmr import DEFAULT_LAMBDA, Floats, diversify, mmr_applies, similarity_matrix
+from ranking.mmr import DEFAULT_LAMBDA, Floats, Vector, diversify, mmr_applies, similarity_matrix
 from ranking.recency import age_days, recency
 from streams.recall import AnchorPrior
 
@@ -75,7 +75,7 @@ class RankItem:
     is_pinned: bool = False
     """Asked for by its exact id: keeps its place."""
     keywords: tuple[str, ...] = ()
-    vector: Sequence[float] | Floats | None = None
+    vector: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import datetime
 import apsw
 
 from memory.anchors import anchor_key
-from memory.embed.provider import EmbeddingUnavailable
+from memory.embed.provider import EmbeddingUnavailable, Vectors
 from memory.index import store as index
 from memory.index.client import Database
 from memory.model import Answer, Coverage, Hit, Mode, PassageHit, SearchRequest
@@ -24,6 +24,7 @@ from memory.search.relax import TIERS, Match, is_confident
 from memory.state.store import StateStore
 from memory.vectors.store import VectorStore
 from ranking.explore import Exploration
+from ranking.mmr import mmr_applies
 from ranking.rerank import RankItem, Reranked, RerankSettings, rerank
 from ranking.serve import Served, serve
 from streams.clock import Clock
@@ -106,7 +107,7 @@ class Searcher:
             coverage = self._covered(db, request)
             legs = self._legs(db, request, query, where) if query.text else Legs(mode=request.mode)
             found = self._ranked(db, request, query, where, legs)
-            shown, reranked, served, as_of = self._rerank(request, found, legs.mode)
+            shown, reranked, served, as_of = self._rerank(db, request, found, legs.mode)
             hits = self._hits(db, request, query, shown, reranked, served)
         age = None
         if coverage.indexed_at is not None:
@@ -207,14 +208,17 @@ class Searcher:
         return with_successors(ordered, rows.documents(db, heads).values())
 
     def _rerank(
-        self, request: SearchRequest, found: Sequence[Ranked], mode: Mode
+        self, db: apsw.Connection, request: SearchRequest, found: Sequence[Ranked], mode: Mode
     ) -> tuple[list[Ranked], Reranked | None, Served | None, datetime | None]:
         if request.rerank == "off":
             return list(found[: request.limit]), None, None, None
         now = self._clock.now()
         priors, as_of = self._state.priors([item.doc.anchor for item in found])
+        vectors: dict[int, Vectors] = {}
+        if mmr_applies(len(found), request.limit, mode):
+            vectors = self._vectors.documents(db, [item.doc.id for item in found])
         reranked = rerank(
-            [_rank_item(item, place) for place, item in enumerate(found, start=1)],
+            [_rank_item(item, place, vectors.get(item.doc.id)) for place, item in enumerate(found, start=1)],
             priors,
             now=now,
             settings=RerankSettings(mode=request.rerank, estimator=request.estimator),
@@ -279,7 +283,7 @@ def _with_context(db: apsw.Connection, item: Ranked, window: int) -> Ranked:
     return replace(item, passages=shown)
 
 
-def _rank_item(item: Ranked, place: int) -> RankItem:
+def _rank_item(item: Ranked, place: int, vector: Vectors | None) -> RankItem:
     return RankItem(
         anchor=item.doc.anchor,
         doc_kind=item.doc.kind,
@@ -291,4 +295,5 @@ def _rank_item(item: Ranked, place: int) -> RankItem:
         stale=False,
         is_pinned=item.is_asked_for,
         keywords=item.doc.keywords,
+        vector=vector,
     )

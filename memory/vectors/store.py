@@ -80,6 +80,15 @@ class VectorStore:
                 return found[:limit], [near for near in passages if near.doc in known][:limit]
         return nearest(space, query, limit=limit, allowed=_allowed(db, where, None))
 
+    def documents(self, db: apsw.Connection, docs: Sequence[int]) -> dict[int, Vectors]:
+        """Return the vector of each of these documents that has one: the sum of its title's and its summary's."""
+        space = self._matrix(db)
+        found: dict[int, Vectors] = {}
+        for row in np.flatnonzero(np.isin(space.docs, docs) & (space.passages == 0)).tolist():
+            doc, vector = int(space.docs[row]), space.vectors[row]
+            found[doc] = found[doc] + vector if doc in found else vector
+        return found
+
     def coverage(self, db: apsw.Connection) -> tuple[int, int]:
         """Return (units with a vector, units that should have one); (0, 0) without an embedder."""
         if self._embedder is None or self.mode == "off":

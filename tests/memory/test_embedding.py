@@ -208,3 +208,19 @@ def test_what_holds_an_identifier_stands_before_what_only_lies_near(tmp_path: Pa
         found = {mode: store.search(SearchRequest(query=query, mode=mode)).hits for mode in ("lexical", "hybrid")}
 
     assert {mode: hits[0].anchor for mode, hits in found.items()} == {"lexical": "D", "hybrid": "D"}
+
+
+def test_hybrid_search_parts_near_duplicates_by_their_vectors_when_they_share_no_keyword(tmp_path: Path) -> None:
+    with SearchStore.open(tmp_path, embedder=HashingEmbedder(aliases=MEANING)) as store:
+        store.put(docs("note kettle", "note cooker", "note desk", "note apple", "note pear", "note plum"), origin="t")
+        unembedded = store.search(SearchRequest(query="note kettle", mode="hybrid", rerank="on", limit=2))
+        store.embed()
+        answer = store.search(SearchRequest(query="note kettle", mode="hybrid", rerank="on", limit=2))
+
+    assert answer.reranked is not None
+    assert answer.reranked.base_order[:2] == ("D0", "D1")
+    assert answer.hits[0].anchor == "D0"
+    assert answer.hits[1].anchor not in ("D0", "D1")
+    assert answer.reranked.explanations["D1"].parts["mmr"] < 0
+    assert unembedded.reranked is not None
+    assert all(why.parts["mmr"] == 0 for why in unembedded.reranked.explanations.values())
