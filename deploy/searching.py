@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from deploy.settings import Settings
 from memory.embed.store import embedder
+from memory.model import Mode
 from memory.store import SearchStore
+
+
+def default_mode(settings: Settings) -> Mode:
+    """Return how a search is made that does not say how: by words and meaning where there are vectors."""
+    return "hybrid" if settings.embeddings != "off" else "lexical"
 
 
 def open_store(settings: Settings) -> SearchStore:

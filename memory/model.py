@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from ranking.explain import Explanation
 from ranking.rerank import Reranked
 from ranking.serve import Served
 from streams.recall import TargetRef
@@ -160,7 +161,8 @@ class Hit:
     needs_review: tuple[str, ...] = ()
     passages: tuple[PassageHit, ...] = ()
     drilldown: Mapping[str, Any] | None = None
-    rank_without_prior: int | None = None
+    explanation: Explanation | None = None
+    """How it came to its place; null when no reranker decided it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,7 @@ def _evidence(prior: PriorEvidence | None, protected: bool) -> str:
         return "no consumption is known"
     shown = f"opened {prior.consumptions:g} of {prior.exposures} times shown in 30 days"
     if prior.expected is not None:
-        shown += f" ({prior.expected:.1f} expected at its ranks)"
+        shown += f" ({prior.expected:.1f} expected at its ranks, factor {prior.low:.2f} to {prior.high:.2f})"
     if prior.rule in _REASONS:
         return f"{shown}; {_REASONS[prior.rule]}"
     if prior.effect == 0.0:

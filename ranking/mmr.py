@@ -28,9 +28,7 @@ def mmr_applies(pool_size: int, limit: int, mode: str) -> bool:
     return mode == "hybrid" and limit > 0 and pool_size >= POOL_PER_RESULT * limit
 
 
-def similarity_matrix(
-    keywords: Sequence[Sequence[str]], vectors: Sequence[Vector | None] = ()
-) -> Floats:
+def similarity_matrix(keywords: Sequence[Sequence[str]], vectors: Sequence[Vector | None] = ()) -> Floats:
     """Return how alike every two items are, in [0, 1]: cosine where all have vectors, else the share of keywords.
 
     An item without keywords is like none, not even like another without any.

@@ -17,7 +17,7 @@ from deploy.cli import options
 from deploy.mcp_clients import Client, planned, written
 from deploy.ranking import request_fields
 from deploy.running import joined
-from deploy.searching import open_store
+from deploy.searching import default_mode, open_store
 from deploy.settings import load
 from memory.mcp.publisher import CallPublisher
 from memory.mcp.server import Telemetry, build
@@ -74,7 +74,7 @@ def serve(
                 store=store,
                 conversations=Conversations(Warehouse(settings.data_dir)),
                 ranking=lambda: request_fields(settings),
-                default_mode="hybrid" if settings.embeddings != "off" else "lexical",
+                default_mode=default_mode(settings),
             )
             server = build(toolbox, Telemetry(publisher.put, clock, name, agent), version=version("trodden"))
             async with publisher:

@@ -34,15 +34,18 @@ def command(  # noqa: PLR0913  # one argument an option
     rerank: Annotated[
         Literal["off", "shadow", "on"] | None, typer.Option(help="Consumption priors; TRODDEN_RERANK by default.")
     ] = None,
+    interleave: Annotated[
+        bool | None, typer.Option("--interleave", help="Show a draft of the base and the reranked order.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say of every result why it stands there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
     data: Annotated[Path | None, options.DATA] = None,
 ) -> None:
     """Search the indexed documents. Exits 0 with results, 1 without, 2 when the search failed."""
-    settings = load(data=data)
+    settings = load(data=data, interleave=interleave)
     ranking = request_fields(settings)
     if rerank is not None:
-        ranking |= {"rerank": rerank, "interleave": False}
+        ranking |= {"rerank": rerank, "interleave": interleave or False}
     request = SearchRequest(
         query=query,
         mode=mode,

@@ -166,7 +166,7 @@ def _places(hits: tuple[Hit, ...], before: tuple[Hit, ...]) -> list[Place]:
             anchor=hit.anchor,
             title=hit.title,
             rank=hit.rank,
-            rank_before=hit.rank_without_prior or stood.get(hit.anchor, hit.rank),
+            rank_before=hit.explanation.rank_without_prior if hit.explanation else stood.get(hit.anchor, hit.rank),
             reason=hit.reason,
         )
         for hit in hits

@@ -1,4 +1,4 @@
-"""The role that answers over HTTP: the REST API, on the address and port of the settings."""
+"""The role that answers over HTTP: the REST API of figures and search, on the address and port of the settings."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import asyncio
 
 import uvicorn
 
+from deploy.ranking import request_fields
 from deploy.roles.collector import QuietServer
+from deploy.searching import default_mode, open_store
 from deploy.settings import Settings
 from hub.api import app
+from memory.mcp.tools import Toolbox
 from warehouse.store import Warehouse
 
 
@@ -18,10 +21,13 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
     Raises:
         ConfigError: when it would listen to the network without a token.
     """
-    api = app.create(Warehouse(settings.data_dir), token=settings.token.get_secret_value(), host=settings.host)
-    options = uvicorn.Config(api, host=settings.host, port=settings.port, log_level="warning", lifespan="off")
-    server = QuietServer(options)
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(server.serve())
-        await stop.wait()
-        server.should_exit = True
+    with open_store(settings) as store:
+        tools = Toolbox(store=store, ranking=lambda: request_fields(settings), default_mode=default_mode(settings))
+        token = settings.token.get_secret_value()
+        api = app.create(Warehouse(settings.data_dir), token=token, host=settings.host, tools=tools)
+        options = uvicorn.Config(api, host=settings.host, port=settings.port, log_level="warning", lifespan="off")
+        server = QuietServer(options)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(server.serve())
+            await stop.wait()
+            server.should_exit = True

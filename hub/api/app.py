@@ -16,6 +16,8 @@ import msgspec
 from fastapi import Depends, FastAPI, HTTPException, Query, Request, Response
 from pydantic import AwareDatetime
 
+from hub.api.evidence import add_evidence
+from memory.mcp.tools import Toolbox
 from streams.clock import Clock, SystemClock
 from streams.errors import ConfigError
 from warehouse import anchors, publisher
@@ -28,8 +30,15 @@ AsOf = Annotated[AwareDatetime | None, Query(description="Instant to look back f
 Surface = Annotated[Literal["memory", "code_search", "web_search", "all"], Query(description="Where was searched.")]
 
 
-def create(warehouse: Warehouse, *, token: str = "", host: str = "127.0.0.1", clock: Clock | None = None) -> FastAPI:
-    """Return the application.
+def create(
+    warehouse: Warehouse,
+    *,
+    token: str = "",
+    host: str = "127.0.0.1",
+    clock: Clock | None = None,
+    tools: Toolbox | None = None,
+) -> FastAPI:
+    """Return the application; with `tools` it also searches.
 
     Raises:
         ConfigError: when it is to be bound to an address that others reach, without a token.
@@ -40,6 +49,8 @@ def create(warehouse: Warehouse, *, token: str = "", host: str = "127.0.0.1", cl
     app = FastAPI(title="Trodden", description=__doc__ or "", dependencies=[Depends(_guard(token))])
     _add_measures(app, warehouse, now)
     _add_lists(app, warehouse, now)
+    if tools is not None:
+        add_evidence(app, tools)
     return app
 
 

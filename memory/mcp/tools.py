@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import msgspec
+
 from memory.coverage.client import cover
 from memory.coverage.store import StoreSources
 from memory.graph.client import GraphAnswer, resolve_graph
@@ -352,7 +354,7 @@ def _result(hit: Hit) -> dict[str, Any]:
         "score": hit.score,
         "score_parts": dict(hit.score_parts),
         "tier": hit.tier,
-        "rank_without_prior": hit.rank_without_prior,
+        "ranking": None if hit.explanation is None else msgspec.to_builtins(hit.explanation),
         "needs_review": list(hit.needs_review),
         "snippet": hit.snippet,
         "reason": hit.reason,

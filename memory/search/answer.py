@@ -107,7 +107,7 @@ def hit(item: Ranked, rank: int, query: Query, explanation: Explanation | None, 
         needs_review=tuple(flags),
         passages=item.passages,
         drilldown=drilldown(doc, best),
-        rank_without_prior=explanation.rank_without_prior if explanation is not None else None,
+        explanation=explanation,
     )
 
 

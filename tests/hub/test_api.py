@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
 from hub.api.app import create
+from memory.mcp.tools import Toolbox
+from memory.model import Document, SearchRequest
+from memory.sources.documents import hashed
+from memory.store import SearchStore
 from streams.clock import FixedClock
 from streams.errors import ConfigError
+from tests.ranking.build import NOW, a_prior
 from tests.warehouse.builders import T0, a_consumption, a_recall, a_warehouse
 from warehouse.store import Warehouse
 
@@ -86,3 +92,24 @@ def test_every_path_is_described(client: TestClient) -> None:
 
     assert set(paths) == {"/api/recall/metrics", "/api/recall/diagnosis", "/api/recall/anchors", "/api/recall/events"}
     assert all(path["get"]["summary"] for path in paths.values())
+
+
+def test_search_answers_with_a_waterfall_whose_parts_sum_to_the_score(warehouse: Warehouse, tmp_path: Path) -> None:
+    with SearchStore.open(tmp_path, clock=FixedClock(NOW)) as store:
+        store.put([hashed(Document(anchor=f"K{n}", title=f"kiln {n}")) for n in range(3)], origin="test")
+        last = store.search(SearchRequest(query="kiln")).hits[-1].anchor
+        store.put_priors([a_prior(last, z=0.5)])
+        tools = Toolbox(store=store, ranking=lambda: {"rerank": "on"})
+        client = TestClient(create(warehouse, tools=tools))
+
+        results = client.get("/api/evidence/search?q=kiln").json()["results"]
+        wrong = client.get("/api/evidence/search?q=kiln&date_from=soon")
+
+    for result in results:
+        assert sum(result["score_parts"].values()) == pytest.approx(result["score"])
+        assert result["ranking"]["parts"] == result["score_parts"]
+    assert results[0]["anchor"] == last
+    assert results[0]["ranking"]["rank_without_prior"] == 3
+    assert results[0]["ranking"]["prior"]["exposures"] == 40
+    assert {"expected", "low", "high"} <= results[0]["ranking"]["prior"].keys()
+    assert wrong.status_code == 422

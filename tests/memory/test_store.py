@@ -175,7 +175,10 @@ def test_a_consumption_prior_lifts_a_document_and_says_so(store: SearchStore, tm
 
     assert off.hits[-1].anchor == shadow.hits[-1].anchor == last
     assert on.hits[0].anchor == last
-    assert on.hits[0].rank_without_prior == 3
+    why = on.hits[0].explanation
+    assert why is not None
+    assert why.rank_without_prior == 3
+    assert why.score == on.hits[0].score == pytest.approx(sum(on.hits[0].score_parts.values()))
     assert "12" in on.hits[0].reason
     assert outcome(shadow).reranked_order == outcome(on).reranked_order
     assert outcome(on).base_order == outcome(shadow).base_order
