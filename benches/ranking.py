@@ -108,7 +108,7 @@ def ever_on(preference: float, mrr: float, random: np.random.Generator) -> bool:
             self_test=Tally(a=500, b=500),
             before=baseline,
             after=_figures(searches, mrr, random),
-            since=NOW,
+            votes_a_week=140.0,
             now=NOW + timedelta(days=day),
         )
         if judge(evidence).verdict is Verdict.ON:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from deploy.settings import Settings
-from ranking.gate import allowed
+from ranking.evidence import gather
+from ranking.fixtures import failed_fixtures
+from ranking.gate import GateReport, judge
+from ranking.job import read_searches
 from ranking.rerank import RerankSettings, ranker_id
 from ranking.store import GateRecord
+from ranking.switch import allowed, standing
+from warehouse.store import Warehouse
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,27 @@ def ranking_mode(settings: Settings) -> RankingMode:
     record = GateRecord(settings.ranking_dir)
     mode, note = allowed(settings.rerank, ranker_id(weights(settings)), record.report(), record.override())
     return RankingMode(mode, note)
+
+
+def judged(settings: Settings, at: datetime, *, days: int = 90) -> GateReport:
+    """Judge the ranker of the settings as of an instant and remember the verdict: a `ROLLBACK` counts at once.
+
+    Searches of the `days` before count, and of the `days` before the ranker was switched on: what it is compared with.
+    """
+    ranker, record = weights(settings), GateRecord(settings.ranking_dir)
+    on_since, fell_at = standing(ranker_id(ranker), record.report(), record.override())
+    start = min(at, on_since or at) - timedelta(days=days)
+    evidence = gather(
+        read_searches(Warehouse(settings.data_dir), start, at),
+        ranker_id=ranker_id(ranker),
+        now=at,
+        fixtures_failed=failed_fixtures(ranker),
+        on_since=on_since,
+        fell_at=fell_at,
+    )
+    report = judge(evidence, ranker_id=ranker_id(ranker))
+    record.remember(report)
+    return report
 
 
 def request_fields(settings: Settings) -> dict[str, Any]:

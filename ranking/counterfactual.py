@@ -10,7 +10,7 @@ refused, not rounded, where the log cannot carry it. Source: Joachims, Swaminath
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -28,8 +28,10 @@ class LoggedSearch:
     """Anchors in the order shown."""
     consumed: Mapping[str, float]
     """Credit in (0, 1] by anchor."""
-    propensities: Mapping[str, float] | None = None
-    """Logged chance of each anchor to stand where it stood; multiplies the chance of its place to be examined."""
+    chances: Mapping[str, float] = field(default_factory=dict)
+    """Chance of each anchor to be shown at all, in (0, 1]; 1 where it is not named. Multiplies the chance of its place
+    to be examined. Not the chance of its place: summed over the places it may take, that would count it several times.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,7 @@ def _weighed(
             if anchor not in ranks or anchor not in shown:
                 outside += 1
                 continue
-            chance = theta.get(shown[anchor], rules.theta_at_least) * (search.propensities or {}).get(anchor, 1.0)
+            chance = theta.get(shown[anchor], rules.theta_at_least) * search.chances.get(anchor, 1.0)
             weights.append(credit / max(rules.theta_at_least, chance))
             gains.append(1.0 / ranks[anchor])
             owners.append(clusters[search.invocation])

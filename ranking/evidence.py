@@ -10,7 +10,7 @@ from datetime import datetime
 from ranking.anchors import AnchorFacts
 from ranking.counterfactual import LoggedSearch
 from ranking.gate import Evidence, Figures
-from ranking.interleave import Tally, Team, credited, seeded_coin, tally, team_draft
+from ranking.interleave import Tally, Team, credited, placement_chances, seeded_coin, tally, team_draft
 from ranking.monitors import LoopMonitors, monitor
 from ranking.propensity import Shown
 from ranking.sequential import Share
@@ -30,6 +30,7 @@ class Search:
     recall_id: str
     invocation_id: str
     occurred_at: datetime
+    tool: str
     query: str
     ranker_id: str
     ranker_mode: str
@@ -48,13 +49,29 @@ class Search:
 
     def logged(self) -> LoggedSearch:
         """Return what a replay needs; consumptions outside the list count against its coverage."""
-        known = {a: p for a, p in zip(self.shown, self.propensities, strict=True) if p is not None}
         return LoggedSearch(
             invocation=self.invocation_id,
             shown=self.shown,
             consumed=dict(zip(self.consumed, self.credits, strict=True)),
-            propensities=known,
+            chances=self.chances(),
         )
+
+    def chances(self) -> dict[str, float]:
+        """Return the chance that each shown anchor had to be shown; an anchor that is not named had 1.
+
+        A draft is worked out again from both orders. Outside of drafts only the slot of exploration is left to chance,
+        and of what stands there only that which would else have stayed below the cut.
+        """
+        if self.ranker_mode == "interleave":
+            found: dict[str, float] = {}
+            for place in placement_chances(self.base_order, self.reranked_order, len(self.shown)):
+                for anchor, chance in place.items():
+                    found[anchor] = found.get(anchor, 0.0) + chance
+            return found
+        order = self.reranked_order if self.ranker_mode == "on" else self.base_order
+        above = set(order[: len(self.shown)])
+        named = zip(self.shown, self.propensities, strict=True)
+        return {anchor: chance for anchor, chance in named if chance is not None and anchor not in above and order}
 
 
 def gather(
@@ -64,11 +81,17 @@ def gather(
     now: datetime,
     fixtures_failed: tuple[str, ...] = (),
     on_since: datetime | None = None,
+    fell_at: datetime | None = None,
 ) -> Evidence:
-    """Return the evidence on one ranker; searches of other rankers, shown to agents, count for nobody."""
+    """Return the evidence on one ranker; searches of other rankers, shown to agents, count for nobody.
+
+    Like is compared with like: of the time before, only searches by the tools that the ranker has ordered since.
+    """
     since = [s for s in searches if s.ranker_mode in SINCE_MODES and s.ranker_id == ranker_id]
-    before = [s for s in searches if s.ranker_mode not in SINCE_MODES]
+    tools = {s.tool for s in since}
+    before = [s for s in searches if s.ranker_mode not in SINCE_MODES and (s.tool in tools or not tools)]
     drafted = [s for s in since if s.ranker_mode == "interleave"]
+    shadowed = [s for s in before if s.ranker_id == ranker_id]
     return Evidence(
         votes=votes(drafted),
         first_team=Share(sum(s.teams[0] == "a" for s in drafted if s.teams), sum(bool(s.teams) for s in drafted)),
@@ -76,10 +99,28 @@ def gather(
         before=figures(before),
         after=figures(since),
         fixtures_failed=fixtures_failed,
-        since=min((s.occurred_at for s in drafted), default=None),
+        votes_a_week=votes_a_week(drafted or shadowed, now),
         on_since=on_since,
+        fell_at=fell_at,
         now=now,
     )
+
+
+def votes_a_week(searches: Sequence[Search], now: datetime) -> float | None:
+    """Return how many invocations a week open something that the two orders place differently; None without searches.
+
+    These are the ones that a draft of both orders lets vote, so searches in shadow foretell it.
+    """
+    if not searches:
+        return None
+    voting = {s.invocation_id for s in searches if _tells_apart(s)}
+    days = (now - min(s.occurred_at for s in searches)).total_seconds() / 86400.0
+    return len(voting) / max(1.0, days) * 7.0
+
+
+def _tells_apart(search: Search) -> bool:
+    base, reranked = _places(search.base_order), _places(search.reranked_order)
+    return any(base.get(anchor) != reranked.get(anchor) for anchor in search.consumed if anchor in search.shown)
 
 
 def votes(searches: Iterable[Search]) -> Tally:
@@ -125,7 +166,10 @@ def figures(searches: Sequence[Search]) -> Figures:
 
 
 def randomised(searches: Iterable[Search]) -> list[Shown]:
-    """Return the exposures from which examination chances can be learned: same query, same document, other ranks."""
+    """Return the exposures from which examination chances can be learned: same query, same document, other ranks.
+
+    Chance put them there: a draft of both orders, or the slot that is given to exploration.
+    """
     return [
         Shown(
             pair=f"{search.query}\x00{anchor}",
@@ -134,6 +178,7 @@ def randomised(searches: Iterable[Search]) -> list[Shown]:
         )
         for search in searches
         if search.ranker_mode == "interleave"
+        or any(chance is not None and chance < 1 for chance in search.propensities)
         for rank, anchor in enumerate(search.shown, start=1)
     ]
 

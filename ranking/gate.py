@@ -73,9 +73,12 @@ class Evidence:
     before: Figures
     after: Figures
     fixtures_failed: tuple[str, ...] = ()
-    since: datetime | None = None
-    """First interleaved search."""
+    votes_a_week: float | None = None
+    """Decided invocations that the present traffic gives; None where nothing tells."""
     on_since: datetime | None = None
+    """Since when the ranker is on; None while it is not."""
+    fell_at: datetime | None = None
+    """When it last had to be switched off."""
     now: datetime
 
 
@@ -106,40 +109,11 @@ class GateReport(msgspec.Struct, frozen=True, kw_only=True):
     as_of: datetime
     ranker_id: str = ""
     on_since: datetime | None = None
-    """Since when the ranker may be on; the sunset counts from here."""
+    """Since when the ranker may be on, also while later evidence is open; the sunset counts from here."""
+    fell_at: datetime | None = None
+    """When it last had to be switched off; None since it has earned an `ON`."""
     alarms: tuple[str, ...] = ()
     """Friction measures past the bounds of the tracking contract."""
-
-
-class Override(msgspec.Struct, frozen=True, kw_only=True):
-    """Someone's decision to switch on without a passing verdict."""
-
-    why: str
-    at: datetime
-    ranker_id: str
-    verdict: Verdict | None
-    """The verdict at that time; None when none had been reached."""
-
-
-def allowed(
-    asked: Literal["off", "shadow", "on"], ranker_id: str, report: GateReport | None, override: Override | None
-) -> tuple[Literal["off", "shadow", "on"], str]:
-    """Return the mode that a search may use, and why where it is not the one that was asked for.
-
-    `on` needs the ranker's own `ON`, or an override that no later `ROLLBACK` has ended. A fallen ranker stays in
-    shadow until a new verdict or a new override: it does not flutter.
-    """
-    if asked != "on":
-        return asked, ""
-    if report is not None and report.ranker_id == ranker_id and report.verdict is Verdict.ON:
-        return "on", ""
-    known = report if report is not None and report.ranker_id == ranker_id else None
-    if override is not None and override.ranker_id == ranker_id:
-        fallen = known is not None and known.verdict is Verdict.ROLLBACK and known.as_of > override.at
-        if not fallen:
-            return "on", f"overridden: {override.why}"
-    said = f"{known.verdict}: {known.reason}" if known else "no verdict on this ranker yet"
-    return "shadow", f"{said}; `trodden gate` asks for one, `trodden gate --override WHY` goes without"
 
 
 def judge(evidence: Evidence, rules: GateRules = RULES, *, ranker_id: str = "") -> GateReport:
@@ -163,7 +137,7 @@ def judge(evidence: Evidence, rules: GateRules = RULES, *, ranker_id: str = "") 
         weeks=_weeks(evidence, threshold) if verdict is Verdict.INSUFFICIENT_EVIDENCE else None,
         as_of=evidence.now,
         ranker_id=ranker_id,
-        on_since=(evidence.on_since or evidence.now) if verdict is Verdict.ON else evidence.on_since,
+        **_standing(verdict, evidence),
         alarms=tuple(
             friction_alarms(
                 consumed_mrr=evidence.after.consumed_mrr,
@@ -284,14 +258,19 @@ def _verdict(conditions: Sequence[Condition], votes: Tally, rules: GateRules) ->
     return Verdict.INSUFFICIENT_EVIDENCE, f"{len(unknown)} of {len(conditions)} conditions are open"
 
 
+def _standing(verdict: Verdict, evidence: Evidence) -> dict[str, datetime | None]:
+    if verdict is Verdict.ON:
+        return {"on_since": evidence.on_since or evidence.now, "fell_at": None}
+    if verdict is Verdict.ROLLBACK:
+        return {"on_since": None, "fell_at": evidence.now}
+    return {"on_since": evidence.on_since, "fell_at": evidence.fell_at}
+
+
 def _weeks(evidence: Evidence, threshold: float) -> float | None:
     """Return how long the preference takes to show, were its share what it seems; at least 55 % is assumed."""
-    votes = evidence.votes
-    if evidence.since is None or votes.decided == 0:
+    votes, rate = evidence.votes, evidence.votes_a_week
+    if not rate:
         return None
-    elapsed = max(1.0, (evidence.now - evidence.since).total_seconds() / 86400.0)
-    seen = votes.b / votes.decided
+    seen = Share(votes.b, votes.decided).rate or 0.5
     needed = votes_needed(max(0.55, seen, 1 - seen), threshold)
-    if needed is None:
-        return None
-    return round(max(0.0, needed - votes.decided) / votes.decided * elapsed / 7.0, 1)
+    return None if needed is None else round(max(0.0, needed - votes.decided) / rate, 1)

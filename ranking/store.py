@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from ranking.gate import GateReport, Override
+from ranking.gate import GateReport
+from ranking.switch import Override
 
 
 class GateRecord:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -12,16 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from deploy.cli import options
-from deploy.ranking import weights
+from deploy.ranking import judged
 from deploy.settings import load
-from ranking.evidence import gather
-from ranking.fixtures import failed_fixtures
-from ranking.gate import GateReport, Override, Verdict, judge
-from ranking.job import read_searches
-from ranking.rerank import ranker_id
+from ranking.gate import GateReport, Verdict
 from ranking.store import GateRecord
+from ranking.switch import Override
 from streams.clock import SystemClock
-from warehouse.store import Warehouse
 
 EXIT_CODES = {Verdict.ON: 0, Verdict.INSUFFICIENT_EVIDENCE: 1, Verdict.FUTILE: 1, Verdict.ROLLBACK: 3}
 """0 may be switched on, 1 not yet, 3 must be switched off."""
@@ -39,25 +35,10 @@ def command(
     """Judge the ranker of the settings. Exits 0 for ON, 1 for INSUFFICIENT_EVIDENCE or FUTILE, 3 for ROLLBACK."""
     settings = load(data=data)
     at = options.instant(as_of, SystemClock())
-    ranker = ranker_id(weights(settings))
-    record = GateRecord(settings.ranking_dir)
-    before = record.report()
-    given = record.override()
-    since_on = given.at if given is not None and given.ranker_id == ranker else None
-    if before is not None and before.ranker_id == ranker and before.verdict is Verdict.ON:
-        since_on = before.on_since or before.as_of
-    searches = read_searches(Warehouse(settings.data_dir), at - timedelta(days=days), at)
-    evidence = gather(
-        searches,
-        ranker_id=ranker,
-        now=at,
-        fixtures_failed=failed_fixtures(weights(settings)),
-        on_since=since_on,
-    )
-    report = judge(evidence, ranker_id=ranker)
-    record.remember(report)
+    report = judged(settings, at, days=days)
     if override is not None:
-        record.remember(Override(why=override, at=at, ranker_id=ranker, verdict=report.verdict))
+        decision = Override(why=override, at=at, ranker_id=report.ranker_id, verdict=report.verdict)
+        GateRecord(settings.ranking_dir).remember(decision)
     if as_json:
         typer.echo(msgspec.json.encode(report).decode())
     else:
@@ -81,7 +62,7 @@ def _show(report: GateReport, override: str | None, console: Console) -> None:
     console.print(table)
     if report.weeks is not None:
         console.print(f"At your traffic: about {report.weeks:g} weeks until the preference can show.")
-    elif report.verdict is Verdict.INSUFFICIENT_EVIDENCE:
+    if report.verdict is Verdict.INSUFFICIENT_EVIDENCE and not report.decided:
         console.print("No interleaved search has decided anything yet: set TRODDEN_INTERLEAVE=1 to let agents vote.")
     for alarm in report.alarms:
         console.print(f"[red]alarm[/] {alarm} is past the bound of the tracking contract")

@@ -7,6 +7,7 @@ SELECT
     recall_id,
     invocation_id,
     occurred_at,
+    tool,
     query,
     coalesce(ranker_id, '') AS ranker_id,
     coalesce(ranker_mode, 'off') AS ranker_mode,

@@ -12,9 +12,10 @@ from deploy.settings import Settings
 from memory.model import SearchRequest
 from memory.search.answer import outcome
 from memory.store import SearchStore
-from ranking.gate import GateReport, Override, Verdict
+from ranking.gate import GateReport, Verdict
 from ranking.rerank import ranker_id
 from ranking.store import GateRecord
+from ranking.switch import Override
 from streams.clock import FixedClock
 from streams.recall import AnchorPrior, SpecPrior
 
@@ -36,6 +37,8 @@ def a_report(settings: Settings, verdict: Verdict, *, at: datetime = NOW) -> Gat
         weeks=None,
         as_of=at,
         ranker_id=ranker_id(weights(settings)),
+        on_since=at if verdict is Verdict.ON else None,
+        fell_at=at if verdict is Verdict.ROLLBACK else None,
     )
 
 

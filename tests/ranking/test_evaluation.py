@@ -13,6 +13,7 @@ import pytest
 from ranking.anchors import AnchorFacts
 from ranking.counterfactual import LoggedSearch, ReplayRules, consumed_mrr, replay
 from ranking.evidence import Search, figures, gather, loop_monitors, randomised, self_test
+from ranking.interleave import seeded_coin, team_draft
 from ranking.job import read_searches
 from ranking.monitors import gini, monitor
 from ranking.propensity import Shown, estimate, isotonic
@@ -27,6 +28,7 @@ def a_search(shown: str = "abc", opened: str = "", invocation: str = "i", **chan
         "recall_id": invocation,
         "invocation_id": invocation,
         "occurred_at": NOW,
+        "tool": "search_evidence",
         "query": "q",
         "ranker_id": "",
         "ranker_mode": "shadow",
@@ -179,6 +181,51 @@ def test_only_this_rankers_searches_speak_for_it() -> None:
     assert found.first_team == Share(0, 1)
     assert (found.before.searches, found.after.searches) == (1, 1)
     assert len(randomised([mine, *others])) == 4
+
+
+def test_like_is_compared_with_like() -> None:
+    since = a_search("ab", "a", "i", ranker_mode="on", ranker_id="mine")
+    other_tool = a_search("ab", "a", "j", tool="list_recent")
+
+    assert gather([other_tool], ranker_id="mine", now=NOW).before.searches == 1
+    assert gather([since, other_tool], ranker_id="mine", now=NOW).before.searches == 0
+
+
+def test_searches_in_shadow_foretell_the_votes_of_a_week() -> None:
+    shadow = [
+        a_search("abc", opened, f"i{day}", ranker_id="mine", reranked_order=["b", "a", "c"])
+        for day, opened in enumerate(["a", "b", "c", ""])
+    ]
+    searches = [replace(search, occurred_at=NOW - timedelta(days=day)) for day, search in enumerate(shadow, start=11)]
+
+    assert gather(searches, ranker_id="mine", now=NOW).votes_a_week == pytest.approx(2 / 14 * 7)
+    assert gather(searches, ranker_id="other", now=NOW).votes_a_week is None
+
+
+def test_the_slot_of_exploration_is_a_trial_of_its_rank() -> None:
+    explored = a_search("abz", "z", ranker_mode="on", propensities=[1.0, 1.0, 0.04], reranked_order=list("abcz"))
+
+    assert len(randomised([explored, a_search("abc", "a")])) == 3
+    assert explored.chances() == {"z": 0.04}
+
+
+def test_a_draft_is_replayed_without_counting_a_document_for_each_place_it_may_take() -> None:
+    random = np.random.default_rng(5)
+    relevance = dict(zip("abcdef", [0.3, 0.6, 0.2, 0.5, 0.1, 0.4], strict=True))
+    theta = {rank: rank**-0.7 for rank in range(1, 7)}
+    base, reranked = list("abcdef"), list("badcfe")
+    log = []
+    for number in range(20_000):
+        slots = team_draft(base, reranked, limit=4, coin=seeded_coin(f"draft-{number}"))
+        shown = [slot.anchor for slot in slots]
+        opened = [a for rank, a in enumerate(shown, start=1) if random.random() < relevance[a] * theta[rank]]
+        draft = a_search("".join(shown), "".join(opened), f"i{number}", ranker_mode="interleave", base_order=base)
+        log.append(replace(draft, reranked_order=reranked).logged())
+
+    found = replay(log, [reranked] * len(log), theta, rules=ReplayRules(theta_at_least=0.01, draws=2))
+
+    truth = sum(relevance[anchor] / rank for rank, anchor in enumerate(reranked[:4], start=1))
+    assert found.ips == pytest.approx(truth, rel=0.03)
 
 
 def test_searches_are_read_as_they_were_landed(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from ranking.fixtures import failed_fixtures
-from ranking.gate import Evidence, Figures, GateReport, Override, Verdict, allowed, friction_alarms, judge
+from ranking.gate import Evidence, Figures, GateReport, Verdict, friction_alarms, judge
 from ranking.interleave import Tally
 from ranking.rerank import RerankSettings
 from ranking.sequential import Share, e_value, rise_bounds, share_interval, votes_needed
 from ranking.store import GateRecord
+from ranking.switch import Override, allowed, standing
 from tests.ranking.build import NOW
 
 
@@ -30,7 +31,7 @@ GOOD = Evidence(
     self_test=Tally(a=500, b=510),
     before=figures(0.40),
     after=figures(0.45),
-    since=NOW - timedelta(days=21),
+    votes_a_week=25.0,
     now=NOW,
 )
 
@@ -75,7 +76,7 @@ def test_too_few_votes_say_how_many_weeks_are_missing() -> None:
     report = judge(replace(GOOD, votes=Tally(a=20, b=30)))
 
     assert report.verdict is Verdict.INSUFFICIENT_EVIDENCE
-    assert report.weeks == pytest.approx((252 - 50) / 50 * 21 / 7, abs=0.1)
+    assert report.weeks == pytest.approx((252 - 50) / 25, abs=0.1)
     assert any("agents prefer" in line for line in report.missing)
 
 
@@ -115,6 +116,30 @@ def test_an_override_holds_until_a_later_rollback() -> None:
     assert allowed("on", "mine", None, override) == ("on", "overridden: pilot")
     assert allowed("on", "mine", fallen, override)[0] == "shadow"
     assert allowed("on", "mine", fallen, replace_at(override, days=2))[0] == "on"
+
+
+def test_open_evidence_neither_ends_an_on_nor_revives_what_has_fallen() -> None:
+    def day(number: int) -> timedelta:
+        return timedelta(days=number)
+
+    def judged(report: GateReport | None, **changes: object) -> GateReport:
+        on_since, fell_at = standing("mine", report, override)
+        evidence = replace(GOOD, on_since=on_since, fell_at=fell_at, **changes)  # type: ignore[arg-type]  # as above
+        return judge(evidence, ranker_id="mine")
+
+    override = Override(why="pilot", at=NOW - day(1), ranker_id="mine", verdict=None)
+    undecided = {"votes": Tally(a=5, b=5)}
+    earned = judged(None)
+    still = judged(earned, now=NOW + day(1), **undecided)
+    fallen = judged(still, now=NOW + day(2), votes=Tally(a=240, b=120))
+    quiet = judged(fallen, now=NOW + day(3), **undecided)
+    again = judged(quiet, now=NOW + day(4))
+
+    verdicts = [report.verdict.name for report in (earned, still, fallen, quiet, again)]
+    assert verdicts == ["ON", "INSUFFICIENT_EVIDENCE", "ROLLBACK", "INSUFFICIENT_EVIDENCE", "ON"]
+    modes = [allowed("on", "mine", report, override)[0] for report in (earned, still, fallen, quiet, again)]
+    assert modes == ["on", "on", "shadow", "shadow", "on"]
+    assert still.on_since == NOW - day(1)
 
 
 def replace_at(override: Override, *, days: int) -> Override:
