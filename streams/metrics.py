@@ -72,6 +72,31 @@ FLUSH_SECONDS = Metric(
 )
 LANDED_ROWS = Metric(name="trodden_landed_rows_total", kind="counter", help="Rows landed as Parquet.")
 LANDED_FILES = Metric(name="trodden_landed_files_total", kind="counter", help="Parquet files landed.")
+PRIORS = Metric(name="trodden_priors", kind="gauge", help="Anchors with a prior in the last publication.")
+PRIORS_AS_OF = Metric(
+    name="trodden_priors_as_of_timestamp_seconds",
+    kind="gauge",
+    help="Instant, in Unix seconds, that the last published priors look back from.",
+)
+LOOP = Metric(
+    name="trodden_loop_ratio",
+    kind="gauge",
+    help="Whether the loop feeds on itself, over 30 days, by monitor: gini, top_10_share, never_exposed_share, "
+    "rank_1_persistence, prior_rank_correlation, moved_up_consumption_share.",
+    labels=("monitor",),
+)
+GATE = Metric(
+    name="trodden_gate_verdict",
+    kind="gauge",
+    help="1 for the last verdict on the ranker of the settings: ON, ROLLBACK, FUTILE or INSUFFICIENT_EVIDENCE.",
+    labels=("verdict",),
+)
+FRICTION = Metric(
+    name="trodden_friction_alarm",
+    kind="gauge",
+    help="1 for each measure past the bounds of the tracking contract in the last verdict.",
+    labels=("measure",),
+)
 
 METRICS: tuple[Metric, ...] = (
     EVENTS,
@@ -84,6 +109,11 @@ METRICS: tuple[Metric, ...] = (
     FLUSH_SECONDS,
     LANDED_ROWS,
     LANDED_FILES,
+    PRIORS,
+    PRIORS_AS_OF,
+    LOOP,
+    GATE,
+    FRICTION,
 )
 """Every metric of ours."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from deploy.ranking import ranking_mode, request_fields, weights
+from deploy.roles.ranker import watch
 from deploy.settings import Settings
 from memory.model import SearchRequest
 from memory.search.answer import outcome
@@ -17,7 +18,9 @@ from ranking.rerank import ranker_id
 from ranking.store import GateRecord
 from ranking.switch import Override
 from streams.clock import FixedClock
-from streams.recall import AnchorPrior, SpecPrior
+from streams.metrics import Metrics
+from streams.recall import AnchorPrior, RecallEvent, SpecPrior
+from tests.warehouse.builders import a_candidate, a_consumption, a_recall, a_warehouse
 
 NOW = datetime(2031, 6, 30, 12, tzinfo=UTC)
 
@@ -63,6 +66,51 @@ def test_a_rollback_takes_effect_at_the_next_search_even_after_an_override(tmp_p
 
     assert (overridden.mode, overridden.note) == ("on", "overridden: pilot")
     assert ranking_mode(settings).mode == "shadow"
+
+
+def votes_for(team: str, times: int) -> list[RecallEvent]:
+    """Return interleaved searches whose agents all open what one team placed; the base order is a, b."""
+    opened = "a" if team == "a" else "b"
+    return [
+        a_recall(
+            f"v{number}",
+            occurred_at=NOW - timedelta(hours=number + 1),
+            candidates=(a_candidate(1, "a", team="a"), a_candidate(2, "b", team="b")),
+            consumed=(a_consumption(1 if opened == "a" else 2, opened, consumed_at=NOW - timedelta(hours=number)),),
+            ranker_mode="interleave",
+            ranker_id=ranker_id(weights(Settings())),
+            base_order=("a", "b"),
+            reranked_order=("b", "a"),
+        )
+        for number in range(times)
+    ]
+
+
+def test_the_watch_puts_a_ranker_that_agents_do_not_prefer_into_shadow_by_itself(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, rerank="on")
+    a_warehouse(tmp_path, votes_for("a", 60))
+    record = GateRecord(settings.ranking_dir)
+    record.remember(
+        Override(why="pilot", at=NOW - timedelta(days=1), ranker_id=ranker_id(weights(settings)), verdict=None)
+    )
+    before, metrics = ranking_mode(settings).mode, Metrics()
+
+    watch(settings, [], NOW, metrics)
+
+    assert (before, ranking_mode(settings).mode) == ("on", "shadow")
+    assert metrics.registry.get_sample_value("trodden_gate_verdict", {"verdict": "ROLLBACK"}) == 1
+    assert metrics.registry.get_sample_value("trodden_loop_ratio", {"monitor": "rank_1_persistence"}) == 1
+    assert metrics.registry.get_sample_value("trodden_loop_ratio", {"monitor": "prior_rank_correlation"}) is None
+
+
+def test_the_watch_judges_nothing_while_ranking_is_off(tmp_path: Path) -> None:
+    settings, metrics = Settings(data=tmp_path), Metrics()
+    a_warehouse(tmp_path, votes_for("b", 3))
+
+    watch(settings, [], NOW, metrics)
+
+    assert GateRecord(settings.ranking_dir).report() is None
+    assert metrics.registry.get_sample_value("trodden_loop_ratio", {"monitor": "top_10_share"}) == 1
 
 
 @pytest.mark.parametrize(("rerank", "mode"), [("off", "shadow"), ("shadow", "shadow")])
