@@ -13,21 +13,23 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
 from scipy.stats import binomtest, spearmanr
+from ville import BernoulliTest
 
 from ranking.anchors import AnchorFacts, priors_of
 from ranking.calibrated import calibrate
 from ranking.counterfactual import LoggedSearch, consumed_mrr, replay
+from ranking.evidence import Search, self_test
 from ranking.exposures import Exposures, from_table
 from ranking.gate import Evidence, Figures, Verdict, judge
-from ranking.interleave import Tally, seeded_coin, team_draft
+from ranking.interleave import Tally
 from ranking.rerank import RankItem, RerankSettings, rerank
-from ranking.sequential import Share
+from ranking.sequential import MIXTURE, Share, e_value
 from streams.recall import AnchorPrior, SpecPrior
 
 NOW = datetime(2031, 4, 1, tzinfo=UTC)
@@ -71,18 +73,50 @@ def position_bias(random: np.random.Generator) -> Iterator[Check]:
     yield Check("equal relevance: corr(specification's prior, rank), for comparison", float(literal), -1.0, 1.0)
 
 
-def self_test(searches: int, random: np.random.Generator) -> Iterator[Check]:
-    """A ranker against itself: neither team may win."""
+def interleaving(searches: int, random: np.random.Generator) -> Iterator[Check]:
+    """A ranker against itself: neither team may win, and an implementation that is not ours reaches the same verdicts.
+
+    PyPI holds no interleaving library that does anything: `interleaving` and `interleaved` print a greeting,
+    `pyinterleave` has empty modules (all tried). What decides is the sequential test, and there `ville` is the
+    independent one: both look after every vote, and at votes that prefer a team as well.
+    """
     order = [f"d{number}" for number in range(10)]
-    wins = decided = 0
-    for number in range(searches):
-        slots = team_draft(order, order, limit=10, coin=seeded_coin(f"aa-{number}"))
-        opened = [slot.team for rank, slot in enumerate(slots, 1) if random.random() < 0.3 * EXAMINATION[rank]]
-        score = opened.count("b") - opened.count("a")
-        decided += score != 0
-        wins += score > 0
+    votes = [self_test([_a_search(number, order, random)]) for number in range(searches)]
+    wins, decided = sum(vote.b for vote in votes), sum(vote.decided for vote in votes)
     yield Check(f"A/A interleaving over {searches:,} searches: win share", wins / decided, 0.48, 0.52)
     yield Check("A/A interleaving: p-value of scipy's binomial test", float(binomtest(wins, decided).pvalue), 0.01, 1.0)
+    same = np.array([vote.b for vote in votes if vote.decided], dtype=float)
+    for name, stream in (("A/A", same), ("60 % prefer one", (random.random(1000) < 0.6).astype(float))):
+        theirs = BernoulliTest(0.5, alpha=0.05, prior=(MIXTURE, MIXTURE)).fit(stream).e_values_
+        wins_so_far = np.cumsum(stream)
+        ours = np.array([e_value(int(won), place) for place, won in enumerate(wins_so_far, start=1)])
+        differing = int(((ours >= 20) != (theirs >= 20)).sum())
+        yield Check(f"{name}: looks of {len(stream):,} at which ville's verdict differs", differing, 0, 0)
+
+
+def _a_search(number: int, order: list[str], random: np.random.Generator) -> Search:
+    opened = [anchor for rank, anchor in enumerate(order, 1) if random.random() < 0.3 * EXAMINATION[rank]]
+    return Search(
+        recall_id=f"aa-{number}",
+        invocation_id=f"aa-{number}",
+        occurred_at=NOW,
+        tool="search_evidence",
+        query="",
+        ranker_id="",
+        ranker_mode="shadow",
+        shown=order,
+        teams=[],
+        propensities=[],
+        base_order=order,
+        reranked_order=order,
+        consumed=opened,
+        ranks=[],
+        credits=[],
+        dwells=[],
+        reformulated=False,
+        fell_back_to_grep=False,
+        abandoned=not opened,
+    )
 
 
 def gate(runs: int, random: np.random.Generator) -> Iterator[Check]:
@@ -162,7 +196,7 @@ def off_policy(random: np.random.Generator) -> Iterator[Check]:
 
 
 def rerank_cost() -> Iterator[Check]:
-    """Reranking 100 candidates, in the cheaper and in the dearer mode."""
+    """Reranking 100 candidates: without diversity, and with it by keywords and by vectors."""
     kinds = ("feature", "lesson", "discussion", "plan")
     pool = [
         RankItem(
@@ -178,9 +212,18 @@ def rerank_cost() -> Iterator[Check]:
     ]
     priors = {f"a{n}": _prior(f"a{n}", ((n * 37) % 100 - 30) / 200) for n in range(100)}
     settings = RerankSettings(mode="on")
-    for mode in ("lexical", "hybrid"):
-        took = fastest(lambda m=mode: rerank(pool, priors, now=NOW, settings=settings, limit=10, search_mode=m), 400)  # type: ignore[misc]  # bound early
-        yield Check(f"rerank of 100 candidates, {mode}: ms CPU", took * 1000, 0.0, 0.5)
+    vectors = np.random.default_rng(1).normal(size=(100, 384)).astype(np.float32)
+    embedded = [replace(item, vector=vector) for item, vector in zip(pool, vectors, strict=True)]
+    for name, mode, items in (
+        ("lexical", "lexical", pool),
+        ("hybrid by keywords", "hybrid", pool),
+        ("hybrid by vectors", "hybrid", embedded),
+    ):
+        took = fastest(
+            lambda m=mode, i=items: rerank(i, priors, now=NOW, settings=settings, limit=10, search_mode=m),  # type: ignore[misc]  # bound early
+            400,
+        )
+        yield Check(f"rerank of 100 candidates, {name}: ms CPU", took * 1000, 0.0, 0.5)
 
 
 def job_cost(random: np.random.Generator) -> Iterator[Check]:
@@ -261,7 +304,7 @@ def main() -> int:
     groups: list[Iterator[Check]] = [
         neutrality(),
         position_bias(random),
-        self_test(10_000, random),
+        interleaving(10_000, random),
         gate(60 if quick else 400, random),
         off_policy(random),
     ]

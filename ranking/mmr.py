@@ -34,10 +34,11 @@ def similarity_matrix(keywords: Sequence[Sequence[str]], vectors: Sequence[Vecto
     An item without keywords is like none, not even like another without any.
     """
     if vectors and all(vector is not None for vector in vectors):
-        matrix = np.asarray(vectors, dtype=np.float64)
-        norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-        unit = matrix / np.where(norms > 0, norms, 1.0)
-        return np.maximum(unit @ unit.T, 0.0)
+        rows = np.asarray(vectors, dtype=np.float32)
+        products = (rows @ rows.T).astype(np.float64)
+        norms = np.sqrt(products.diagonal())
+        norms[norms == 0.0] = 1.0
+        return np.clip(products / norms / norms[:, None], 0.0, 1.0)
     columns: dict[str, int] = {}
     column = [columns.setdefault(word, len(columns)) for words in keywords for word in words]
     row = np.repeat(np.arange(len(keywords)), [len(words) for words in keywords])

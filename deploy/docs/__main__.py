@@ -1,12 +1,12 @@
-"""Write the generated pages below docs/."""
+"""Write the generated files: pages of docs/, the rules of deploy/prometheus, the dashboard of deploy/grafana."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from deploy.docs.pages import PAGES
+from deploy.docs.files import FILES
 
 if __name__ == "__main__":
-    folder = Path(__file__).parents[2] / "docs"
-    for name, page in PAGES.items():
-        (folder / name).write_text(page(), encoding="utf-8")
+    root = Path(__file__).parents[2]
+    for name, written in FILES.items():
+        (root / name).write_text(written(), encoding="utf-8")

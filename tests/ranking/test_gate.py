@@ -6,13 +6,15 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
+from ville import BernoulliCS, BernoulliTest
 
 from ranking.fixtures import failed_fixtures
 from ranking.gate import Evidence, Figures, GateReport, Verdict, friction_alarms, judge
 from ranking.interleave import Tally
 from ranking.rerank import RerankSettings
-from ranking.sequential import Share, e_value, rise_bounds, share_interval, votes_needed
+from ranking.sequential import MIXTURE, Share, e_value, rise_bounds, share_interval, votes_needed
 from ranking.store import GateRecord
 from ranking.switch import Override, allowed, standing
 from tests.ranking.build import NOW
@@ -179,6 +181,20 @@ def test_a_confidence_sequence_holds_the_rate_and_narrows() -> None:
     assert share_interval(Share(0, 0)) == (0.0, 1.0)
     assert share_interval(Share(0, 20))[0] == 0.0
     assert share_interval(Share(20, 20))[1] == 1.0
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.6])
+def test_an_independent_implementation_gives_the_same_evidence_and_interval_at_every_look(rate: float) -> None:
+    votes = (np.random.default_rng(7).random(300) < rate).astype(float)
+    wins = [Share(int(won), n) for n, won in enumerate(np.cumsum(votes), start=1)]
+
+    theirs = BernoulliTest(0.5, prior=(MIXTURE, MIXTURE)).fit(votes).e_values_
+    intervals = BernoulliCS(alpha=0.05, intersect=False).fit(votes)
+
+    assert [e_value(share.hits, share.of) for share in wins] == pytest.approx(theirs.tolist(), rel=1e-9)
+    low, high = zip(*(share_interval(share) for share in wins), strict=True)
+    assert low == pytest.approx(tuple(intervals.lower_), abs=1e-6)
+    assert high == pytest.approx(tuple(intervals.upper_), abs=1e-6)
 
 
 def test_rise_bounds_hold_the_difference_and_know_nothing_without_trials() -> None:
