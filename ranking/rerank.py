@@ -44,8 +44,8 @@ class RerankSettings:
     """Of the authority boost: 1.5 % at most, one place."""
     beta: float = 1.0
     """Of the prior: a lift of one point in consumption rate is worth one percent of relevance."""
-    gamma: float = 0.02
-    """Of recency: 1 % either way, under one place at the top."""
+    gamma: float = 0.015
+    """Of recency: 0.75 % either way, so that the freshest does not pass the oldest one place above it at the top."""
     delta: float = 0.10
     """Of staleness: about six places."""
     max_effect: float = 0.15
