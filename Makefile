@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PEERS := $(VENV)/peers
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up test check lint bench docs kafka clean
@@ -38,6 +39,12 @@ lint: setup ## formatting, lint rules, types, layers
 check: lint test ## everything that must be green before a commit
 
 bench: bench-attribution bench-streams bench-warehouse bench-search bench-ranking ## all benches
+
+bench-search: setup ## the search store against its peers, in an environment of their own
+	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement benches/peers.txt
+	@$(PEERS)/bin/python -m benches.search
 
 bench-%: setup ## one bench: attribution, streams, crash, warehouse, search, ranking
 	@$(BIN)/python -m benches.$(subst -,_,$*)

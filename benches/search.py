@@ -2,65 +2,39 @@
 
     python -m benches.search [--docs 10000] [--peer-docs 3000]
 
-Peers that are not installed are named and left out: pip install tantivy lancedb chromadb.
+Documents are real sentences (`benches/prose.py`). `make bench-search` installs the peers of `benches/peers.txt` into an
+environment of their own: what one of them asks for contradicts what the broker's client does. Exits with 1 when a bar
+is missed or a peer is missing.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from benches.prose import sentences
 from memory.embed.provider import Identity, TextKind, Vectors, checked
 from memory.index.segment import segment
 from memory.model import SearchRequest
+from memory.search.query import STOP_WORDS
 from memory.store import SearchStore
 
 DIM = 256
 PASSAGES = 10
 QUERIES = 91
+CHINESE_SHARE = 0.2
+"""Passages that end in Chinese words."""
 
-ENGLISH = [
-    "session",
-    "thread",
-    "memory",
-    "index",
-    "adapter",
-    "channel",
-    "voice",
-    "message",
-    "queue",
-    "retry",
-    "gateway",
-    "prompt",
-    "agent",
-    "review",
-    "signal",
-    "board",
-    "token",
-    "budget",
-    "context",
-    "window",
-    "drift",
-    "guard",
-    "schema",
-    "export",
-    "import",
-    "stream",
-    "replay",
-    "anchor",
-    "passage",
-    "ranking",
-    "prior",
-    "recall",
-]
+PEERS = ("tantivy", "lancedb", "chromadb")
+
 CHINESE = [
     "记忆",
     "检索",
@@ -106,22 +80,33 @@ class ClusteredEmbedder:
 
 
 def write_docs(folder: Path, count: int) -> list[str]:
-    """Write Markdown files with ten passages each and return queries that fit some of them."""
+    """Write Markdown files of real sentences, ten passages each, and return queries: three words of one sentence."""
     random = np.random.default_rng(5)
-    words = ENGLISH + CHINESE + [f"term{at}" for at in range(4000)]
-    weights = 1.0 / (np.arange(len(words)) + 30.0) ** 0.9  # Zipf-Mandelbrot: content words, no stop words
-    weights /= weights.sum()
+    known = sentences()
+
+    def words(least: int) -> list[str]:
+        found: list[str] = []
+        while len(found) < least:
+            found += known[int(random.integers(len(known)))].split()
+        return found
+
     for at in range(count):
-        picked = random.choice(len(words), size=PASSAGES * 40 + 8, p=weights)
-        text = [words[word] for word in picked]
-        lines = [f"# Document {at} {' '.join(text[:8])}", ""]
+        lines = [f"# Document {at} {' '.join(words(8)[:8])}", ""]
         for number in range(PASSAGES):
-            start = 8 + 40 * number
-            lines += [f"## Part {number} {text[start]}", "", " ".join(text[start : start + 40]) + ".", ""]
+            text = words(40)
+            if random.random() < CHINESE_SHARE:
+                text += [CHINESE[int(place)] for place in random.integers(len(CHINESE), size=3)]
+            lines += [f"## Part {number} {text[0]}", "", " ".join(text) + ".", ""]
         path = folder / f"part{at % 40}" / f"doc-{at}.md"
         path.parent.mkdir(exist_ok=True)
         path.write_text("\n".join(lines), encoding="utf-8")
-    return [" ".join(words[word] for word in random.choice(len(words), size=3, p=weights)) for _ in range(QUERIES)]
+    queries: list[str] = []
+    while len(queries) < QUERIES:
+        sentence = known[int(random.integers(len(known)))]
+        telling = [word for word in re.findall(r"[A-Za-z]{4,}", sentence) if word.lower() not in STOP_WORDS]
+        if len(telling) >= 3:
+            queries.append(" ".join(random.choice(telling, size=3, replace=False)))
+    return queries
 
 
 def cpu_ms(work: Callable[[], object]) -> float:
@@ -137,12 +122,16 @@ def spread(times: Sequence[float]) -> tuple[float, float]:
     return statistics.median(ordered), ordered[int(len(ordered) * 0.95)]
 
 
-def ours(folder: Path, docs: Path, queries: Sequence[str], count: int) -> dict[str, Any]:
+Figures = dict[str, tuple[float, float]]
+"""(p50, p95) by name."""
+
+
+def ours(folder: Path, docs: Path, queries: Sequence[str], count: int) -> Figures:
     """Measure the search store."""
-    found: dict[str, Any] = {}
+    found: Figures = {}
     with SearchStore.open(folder, embedder=ClusteredEmbedder()) as store:
         build = cpu_ms(lambda: store.index(docs))
-        found["build docs/CPU-s"] = count / build * 1000
+        found["build"] = (count / build * 1000, count / build * 1000)
         store.embed()
         for mode in ("lexical", "hybrid"):
             requests = [SearchRequest(query=query, mode=mode, limit=10) for query in queries]
@@ -159,43 +148,58 @@ def ours(folder: Path, docs: Path, queries: Sequence[str], count: int) -> dict[s
     return found
 
 
-def main() -> None:
-    """Run and print."""
+def main() -> int:
+    """Print the figures and return 1 when a bar is missed or a peer is missing."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--docs", type=int, default=10_000)
     parser.add_argument("--peer-docs", type=int, default=3000)
     options = parser.parse_args()
+    met = True
     for count in dict.fromkeys((options.peer_docs, options.docs)):
         with tempfile.TemporaryDirectory() as folder:
             docs = Path(folder) / "docs"
             docs.mkdir()
             queries = write_docs(docs, count)
-            result = ours(Path(folder) / "store", docs, queries, count)
+            mine = ours(Path(folder) / "store", docs, queries, count)
             print(f"{count:,} documents, {count * PASSAGES:,} passages, {DIM} dimensions")
-            for name, value in result.items():
-                shown = (
-                    f"{value[0]:.2f} / {value[1]:.2f} ms CPU p50/p95" if isinstance(value, tuple) else f"{value:.0f}"
-                )
-                print(f"  ours  {name:18} {shown}")
+            for name, (p50, p95) in mine.items():
+                unit = "documents a CPU second" if name == "build" else "p50/p95, ms CPU"
+                print(f"  ours     {name:8} {p50:.2f} / {p95:.2f} {unit}")
+            if count == options.docs:
+                met &= _check("hybrid, ms CPU at p50", mine["hybrid"][0], at_most=8.0)
+                met &= _check("update of one document, ms CPU at p50", mine["update"][0], at_most=10.0)
+                met &= _check("build, documents a CPU second", mine["build"][0], at_least=300.0)
             if count == options.peer_docs:
-                compare(docs, queries, result, Path(folder))
+                met &= compare(docs, queries, mine, Path(folder))
+    return int(not met)
 
 
-def compare(docs: Path, queries: Sequence[str], mine: dict[str, Any], folder: Path) -> None:
+def _check(name: str, value: float, *, at_least: float = 0.0, at_most: float = float("inf")) -> bool:
+    is_met = at_least <= value <= at_most
+    bound = f"at most {at_most:g}" if at_least == 0.0 else f"at least {at_least:g}"
+    print(f"{'ok  ' if is_met else 'MISS'} {name}: {value:.2f} ({bound})")
+    return is_met
+
+
+def compare(docs: Path, queries: Sequence[str], mine: Figures, folder: Path) -> bool:
     """Measure the peers on the same documents, text and vectors, and print ratios to ours."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(docs.rglob("*.md"))]
     pieces = [part for text in texts for part in text.split("\n\n") if part and not part.startswith("#")]
     segmented = [segment(piece) for piece in pieces]
     embedder = ClusteredEmbedder()
     vectors = embedder.embed(pieces, "passage")
-    for name, measure in (("tantivy", tantivy_peer), ("lancedb", lancedb_peer), ("chromadb", chroma_peer)):
+    met = True
+    for name, measure in zip(PEERS, (tantivy_peer, lancedb_peer, chroma_peer), strict=True):
         if importlib.util.find_spec(name) is None:
-            print(f"  {name}: not installed, left out")
+            print(f"MISS {name} is not installed: make bench-search installs what benches/peers.txt names")
+            met = False
             continue
-        times = measure(folder / name, segmented, vectors, queries, embedder)
-        p50, p95 = spread(times)
         leg = "lexical" if name == "tantivy" else "hybrid"
-        print(f"  {name:8} {leg:8} {p50:.2f} / {p95:.2f} ms CPU p50/p95: {p50 / mine[leg][0]:.1f} x ours at p50")
+        p50, p95 = spread(measure(folder / name, segmented, vectors, queries, embedder))
+        print(f"  {name:8} {leg:8} {p50:.2f} / {p95:.2f} p50/p95, ms CPU")
+        least = 0.0 if name == "tantivy" else 3.0
+        met &= _check(f"{name}'s {leg} search over ours", p50 / mine[leg][0], at_least=least)
+    return met
 
 
 def tantivy_peer(folder: Path, texts: Sequence[str], _: Vectors, queries: Sequence[str], __: object) -> list[float]:
@@ -224,6 +228,7 @@ def lancedb_peer(
     """LanceDB's own hybrid search with reciprocal rank fusion."""
     import lancedb  # type: ignore[import-not-found,unused-ignore]
     import pyarrow as pa
+    from lancedb.index import FTS  # type: ignore[import-not-found,unused-ignore]
     from lancedb.rerankers import RRFReranker  # type: ignore[import-not-found,unused-ignore]
 
     rows = pa.table(
@@ -234,7 +239,7 @@ def lancedb_peer(
         }
     )
     table = lancedb.connect(folder).create_table("t", rows)
-    table.create_fts_index("text")
+    table.create_index("text", config=FTS())
     reranker = RRFReranker()
 
     def ask(query: str) -> object:
@@ -272,4 +277,4 @@ def chroma_peer(
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

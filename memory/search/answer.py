@@ -33,6 +33,8 @@ class Ranked:
     is_asked_for: bool = False
     """Named by its exact id."""
     is_pinned: bool = False
+    passage_rows: tuple[int, ...] = ()
+    """Its passages that matched, best first; their text is only read for what is shown."""
     passages: tuple[PassageHit, ...] = ()
     is_confident: bool = True
 
@@ -53,7 +55,7 @@ def base_order(found: Sequence[Ranked], *, is_raw: bool = False) -> list[Ranked]
         found,
         key=lambda item: (
             not item.is_asked_for,
-            is_raw and not item.passages,
+            is_raw and not item.passage_rows,
             item.doc.is_demoted and not item.is_asked_for,
             item.doc.is_archived and not item.is_asked_for,
             not item.is_pinned,

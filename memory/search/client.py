@@ -183,8 +183,6 @@ class Searcher:
         titled = [] if asked else rows.title_pins(db, query, where)
         order = list(dict.fromkeys([*asked, *titled, *fused]))
         docs = rows.documents(db, order)
-        shown = {doc: list(dict.fromkeys(legs.passages.get(doc, [])))[:PASSAGES_SHOWN] for doc in order}
-        texts = rows.passages(db, [row for found in shown.values() for row in found])
         pinned = {*asked, *titled}
         found = [
             Ranked(
@@ -193,7 +191,7 @@ class Searcher:
                 parts=fused.get(doc) or {"pin": 1.0 / 60.0},
                 is_asked_for=doc in asked,
                 is_pinned=doc in pinned,
-                passages=tuple(PassageHit(passage=texts[row][1], score=0.0) for row in shown[doc] if row in texts),
+                passage_rows=tuple(dict.fromkeys(legs.passages.get(doc, ())))[:PASSAGES_SHOWN],
                 is_confident=doc in pinned
                 or is_confident(query, legs.matches[doc])
                 or legs.near.get(doc, 0.0) >= CONFIDENT_COSINE,
@@ -246,8 +244,7 @@ class Searcher:
         reranked: Reranked | None,
         served: Served | None,
     ) -> tuple[Hit, ...]:
-        if request.depth == "raw" and request.context_window:
-            shown = [_with_context(db, item, request.context_window) for item in shown]
+        shown = _with_passages(db, shown, request.context_window if request.depth == "raw" else 0)
         flags = self._state.flags([item.doc.anchor for item in shown])
         live = served is not None and served.ranker_mode == "on"
         explained = reranked.explanations if reranked is not None and live else {}
@@ -275,12 +272,18 @@ class Searcher:
         return replace(held, embedded=embedded, to_embed=to_embed, indexed_at=at)
 
 
-def _with_context(db: apsw.Connection, item: Ranked, window: int) -> Ranked:
-    shown = tuple(
-        replace(found, context=tuple(rows.context_of(db, item.doc.id, found.passage.position, window)))
-        for found in item.passages
-    )
-    return replace(item, passages=shown)
+def _with_passages(db: apsw.Connection, shown: Sequence[Ranked], window: int) -> list[Ranked]:
+    """Return results with the text of their passages, each with so many neighbours on either side."""
+    texts = rows.passages(db, [row for item in shown for row in item.passage_rows])
+
+    def read(item: Ranked, row: int) -> PassageHit:
+        passage = texts[row][1]
+        near = rows.context_of(db, item.doc.id, passage.position, window) if window else ()
+        return PassageHit(passage=passage, score=0.0, context=tuple(near))
+
+    return [
+        replace(item, passages=tuple(read(item, row) for row in item.passage_rows if row in texts)) for item in shown
+    ]
 
 
 def _rank_item(item: Ranked, place: int, vector: Vectors | None) -> RankItem:

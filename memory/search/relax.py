@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 from memory.anchors import ID
@@ -19,6 +20,10 @@ TIERS: tuple[Tier, ...] = ("pin", "and", "min_match", "strong", "or", "entity_or
 """From tight to loose."""
 
 
+MAX_PAIRED_TERMS = 8
+"""More terms make more pairs than it costs to rank every match of one."""
+
+
 def strong_tokens(tokens: Sequence[str]) -> list[str]:
     """Return the tokens that are ids."""
     return [token for token in tokens if ID.fullmatch(token) is not None]
@@ -27,6 +32,13 @@ def strong_tokens(tokens: Sequence[str]) -> list[str]:
 def all_terms(query: Query) -> str:
     """Return the FTS5 expression that matches what holds every term."""
     return " AND ".join(term.match() for term in query.terms)
+
+
+def two_terms(query: Query) -> str | None:
+    """Return the FTS5 expression that matches what holds two terms or more; null where pairs are none or too many."""
+    if not 2 < len(query.terms) <= MAX_PAIRED_TERMS:
+        return None
+    return " OR ".join(f"({one.match()} AND {other.match()})" for one, other in combinations(query.terms, 2))
 
 
 def any_term(query: Query) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import apsw
+import msgspec
 
 from memory.anchors import anchor_key
 from memory.index.client import rows
@@ -15,7 +16,7 @@ from memory.index.store import PASSAGE_COLUMNS, passage_of
 from memory.model import Passage
 from memory.search.filters import Condition, epoch_ms
 from memory.search.query import Query, quote
-from memory.search.relax import Match, all_terms, any_term, ordered
+from memory.search.relax import Match, all_terms, any_term, ordered, two_terms
 
 DOC_WEIGHTS = (8.0, 2.0, 4.0)
 """bm25 weights of title, summary, keywords. Source: facts on 91 known-item queries, ADR 0502."""
@@ -29,12 +30,14 @@ COMMON_SHARE = 0.05
 COMMON_MIN_ROWS = 5000
 """Terms that more than this share of a table of at least so many rows holds are left out of the loose query."""
 
+ENOUGH = 0.5
+"""Share of the pool, two pages, that tighter matches have to fill before looser ones are left out."""
+
 MAX_TITLE_PINS = 3
 MAX_TITLE_TERMS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocRow:
+class DocRow(msgspec.Struct, frozen=True):
     """One document as search shows it; lists stay JSON until somebody looks at them."""
 
     id: int
@@ -125,14 +128,20 @@ def passage_leg(db: apsw.Connection, query: Query, where: Condition, limit: int)
 
 
 def _tiers(db: apsw.Connection, query: Query, leg: _Leg, where: Condition, limit: int) -> list[Match]:
-    """Fill up to `limit`: what holds every term first, then the rest by how much it holds."""
+    """Fill up to `limit`: what holds every term first, then the rest by how much it holds.
+
+    Ranking a row costs ten times what finding it does, and a common term finds thousands that hold nothing else: they
+    are only asked for when what holds two terms does not fill the page.
+    """
     if not query.terms:
         return []
     full = _ranked(db, leg, all_terms(query), where, limit)
-    if len(full) >= limit or len(query.terms) == 1:
+    if len(full) >= limit * ENOUGH or len(query.terms) == 1:
         return [Match(row, "and", len(query.terms)) for row in full]
-    loose = _ranked(db, leg, any_term(_telling(db, query, leg)), where, max(limit, MAX_POOL))
-    ranked = list(dict.fromkeys([*full, *loose]))
+    pairs, pool = two_terms(query), max(limit, MAX_POOL)
+    ranked = list(dict.fromkeys([*full, *(_ranked(db, leg, pairs, where, pool) if pairs else ())]))
+    if len(ranked) < limit * ENOUGH:
+        ranked = list(dict.fromkeys([*ranked, *_ranked(db, leg, any_term(_telling(db, query, leg)), where, pool)]))
     return ordered(query, ranked, _matched(db, query, leg.table, ranked))[:limit]
 
 
@@ -221,10 +230,7 @@ def documents(db: apsw.Connection, ids: Sequence[int]) -> dict[int, DocRow]:
         "WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(ids)),),
     )
-    return {int(row[0]): DocRow(**dict(zip(_DOC_FIELDS, row, strict=True))) for row in found}
-
-
-_DOC_FIELDS = tuple(field.name for field in fields(DocRow))
+    return {int(row[0]): DocRow(*row) for row in found}
 
 
 def passages(db: apsw.Connection, ids: Sequence[int]) -> dict[int, tuple[int, Passage]]:
