@@ -10,7 +10,7 @@ from deploy.settings import Settings
 from ranking.evidence import gather
 from ranking.fixtures import failed_fixtures
 from ranking.gate import GateReport, judge
-from ranking.job import read_searches
+from ranking.job import first_draft, read_searches
 from ranking.rerank import RerankSettings, ranker_id
 from ranking.store import GateRecord
 from ranking.switch import allowed, standing
@@ -40,13 +40,14 @@ def ranking_mode(settings: Settings) -> RankingMode:
 def judged(settings: Settings, at: datetime, *, days: int = 90) -> GateReport:
     """Judge the ranker of the settings as of an instant and remember the verdict: a `ROLLBACK` counts at once.
 
-    Searches of the `days` before count, and of the `days` before the ranker was switched on: what it is compared with.
+    Searches of the `days` before count, and of the `days` before agents first saw the ranker's order: what it is
+    compared with. So no vote is ever forgotten, without which daily looks would not be allowed.
     """
-    ranker, record = weights(settings), GateRecord(settings.ranking_dir)
+    ranker, record, warehouse = weights(settings), GateRecord(settings.ranking_dir), Warehouse(settings.data_dir)
     on_since, fell_at = standing(ranker_id(ranker), record.report(), record.override())
-    start = min(at, on_since or at) - timedelta(days=days)
+    seen = min(on_since or at, first_draft(warehouse, ranker_id(ranker)) or at, at)
     evidence = gather(
-        read_searches(Warehouse(settings.data_dir), start, at),
+        read_searches(warehouse, seen - timedelta(days=days), at),
         ranker_id=ranker_id(ranker),
         now=at,
         fixtures_failed=failed_fixtures(ranker),

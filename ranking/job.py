@@ -57,5 +57,11 @@ def read_searches(warehouse: Warehouse, since: datetime, until: datetime) -> lis
     return [Search(**row) for row in warehouse.sql(_query("searches"), {"since": since, "until": until})]
 
 
+def first_draft(warehouse: Warehouse, ranker_id: str) -> datetime | None:
+    """Return when a search first showed a draft of this ranker's order; None when none did."""
+    found: datetime | None = warehouse.sql(_query("first_draft"), {"ranker": ranker_id})[0]["at"]
+    return found
+
+
 def _query(name: str) -> str:
     return (_SQL / f"{name}.sql").read_text(encoding="utf-8")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -17,24 +17,32 @@ BATCH = 1000
 """Messages that wait for the broker together."""
 
 
+class Published(msgspec.Struct, frozen=True):
+    """What stands on the topic."""
+
+    as_of: datetime | None = None
+    """Of the newest run; None before the first."""
+    anchors: frozenset[str] = frozenset()
+
+
 class PublishedAnchors:
     """Which anchors stand on the topic, kept in one file, so that a later run can withdraw those it no longer has."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def read(self) -> set[str]:
-        """Return the anchors of the last publication; none before the first."""
+    def read(self) -> Published:
+        """Return what the last publication left; nothing before the first."""
         try:
-            return set(json.loads(self._path.read_text(encoding="utf-8")))
+            return msgspec.json.decode(self._path.read_bytes(), type=Published)
         except FileNotFoundError:
-            return set()
+            return Published()
 
-    def write(self, anchors: Iterable[str]) -> None:
+    def write(self, as_of: datetime | None, anchors: Iterable[str]) -> None:
         """Remember these anchors as the ones that may stand on the topic."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = self._path.with_suffix(".tmp")
-        unfinished.write_text(json.dumps(sorted(anchors)), encoding="utf-8")
+        unfinished.write_bytes(msgspec.json.encode({"as_of": as_of, "anchors": sorted(anchors)}))
         os.replace(unfinished, self._path)
 
 
@@ -55,17 +63,22 @@ async def publish_priors(emitter: Emitter, priors: Sequence[AnchorPrior], *, wit
     return len(messages)
 
 
-async def publish_run(emitter: Emitter, priors: Sequence[AnchorPrior], published: PublishedAnchors) -> int:
+async def publish_run(
+    emitter: Emitter, priors: Sequence[AnchorPrior], published: PublishedAnchors, *, as_of: datetime
+) -> int:
     """Publish a run and withdraw what the last one had and this one has not; return the number of messages.
 
-    The anchors are noted before the first message goes out, so that a publication that breaks off withdraws none
-    too few the next time.
+    A run that is older than the newest one publishes nothing: compaction keeps the last message of an anchor, and a
+    store that is filled later would believe it. The anchors are noted before the first message goes out, so that a
+    publication that breaks off withdraws none too few the next time.
 
     Raises:
         BrokerUnavailable: when some message was not acknowledged; publishing all again is safe.
     """
-    before, now = published.read(), {prior.anchor for prior in priors}
-    published.write(before | now)
-    sent = await publish_priors(emitter, priors, withdrawn=before - now)
-    published.write(now)
+    before, now = published.read(), frozenset(prior.anchor for prior in priors)
+    if before.as_of is not None and as_of < before.as_of:
+        return 0
+    published.write(before.as_of, before.anchors | now)
+    sent = await publish_priors(emitter, priors, withdrawn=before.anchors - now)
+    published.write(as_of, now)
     return sent

@@ -20,6 +20,7 @@ from ranking.job import compute_priors
 from ranking.publisher import PublishedAnchors, publish_run
 from ranking.rerank import prior_effect
 from streams.clock import SystemClock
+from streams.errors import ConfigError
 from streams.recall import AnchorPrior
 from warehouse.store import Warehouse
 
@@ -38,8 +39,11 @@ def publish(
     """Compute the priors as of an instant and publish them to every search store; withdraw those that are gone."""
     settings = load(data=data)
     at = options.instant(as_of, SystemClock())
+    newest = PublishedAnchors(settings.ranking_dir / "published.json").read().as_of
+    if newest is not None and at < newest:
+        raise ConfigError(f"--as-of: expected {newest.isoformat()} or later, which is published, got {at.isoformat()}")
     priors = compute_priors(Warehouse(settings.data_dir), at)
-    sent = asyncio.run(_publish(settings, priors))
+    sent = asyncio.run(_publish(settings, priors, at))
     if as_json:
         typer.echo(msgspec.json.encode({"as_of": at, "priors": len(priors), "withdrawn": sent - len(priors)}).decode())
     else:
@@ -68,14 +72,15 @@ def show(
         Console().print(_table(wanted[:limit], settings))
 
 
-async def _publish(settings: Settings, priors: Sequence[AnchorPrior]) -> int:
+async def _publish(settings: Settings, priors: Sequence[AnchorPrior], at: datetime) -> int:
     """Publish through the running pipeline, or one of its own that lives until the search store has them."""
     from deploy.running import joined, running
     from deploy.stack import APPLIER, SINK, Stack
 
     own = running(settings) is None
     async with Stack(joined(settings), roles=(SINK, APPLIER) if own else ()) as stack:
-        sent = await publish_run(stack.emitter, priors, PublishedAnchors(settings.ranking_dir / "published.json"))
+        published = PublishedAnchors(settings.ranking_dir / "published.json")
+        sent = await publish_run(stack.emitter, priors, published, as_of=at)
         if own:
             await stack.drained()
         return sent

@@ -89,7 +89,8 @@ async def run(settings: Settings, as_of: datetime, *, watch: Watch = lambda _: N
             watch(Stage("computing and publishing priors"))
             warehouse = Warehouse(settings.data_dir)
             priors = compute_priors(warehouse, as_of)
-            await publish_run(stack.emitter, priors, PublishedAnchors(settings.data_dir / "ranking" / "published.json"))
+            published = PublishedAnchors(settings.ranking_dir / "published.json")
+            await publish_run(stack.emitter, priors, published, as_of=as_of)
             await stack.drained()
         after = store.search(_request("on")).hits
     figures = {value.name: value for value in warehouse.measures(as_of, 30, surface="memory")}

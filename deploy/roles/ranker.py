@@ -37,7 +37,7 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
         while not stop.is_set():
             at = clock.now()
             priors = await asyncio.to_thread(compute_priors, warehouse, at)
-            sent = await publish_run(emitter, priors, published)
+            sent = await publish_run(emitter, priors, published, as_of=at)
             metrics.set(PRIORS, len(priors))
             metrics.set(PRIORS_AS_OF, at.timestamp())
             _log.info("published %d priors, withdrew %d", len(priors), sent - len(priors))

@@ -6,18 +6,22 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from deploy.ranking import ranking_mode, request_fields, weights
+from deploy.cli.priors import command as priors
+from deploy.ranking import judged, ranking_mode, request_fields, weights
 from deploy.roles.ranker import watch
 from deploy.settings import Settings
 from memory.model import SearchRequest
 from memory.search.answer import outcome
 from memory.store import SearchStore
 from ranking.gate import GateReport, Verdict
+from ranking.publisher import PublishedAnchors
 from ranking.rerank import ranker_id
 from ranking.store import GateRecord
 from ranking.switch import Override
 from streams.clock import FixedClock
+from streams.errors import ConfigError
 from streams.metrics import Metrics
 from streams.recall import AnchorPrior, RecallEvent, SpecPrior
 from tests.warehouse.builders import a_candidate, a_consumption, a_recall, a_warehouse
@@ -101,6 +105,23 @@ def test_the_watch_puts_a_ranker_that_agents_do_not_prefer_into_shadow_by_itself
     assert metrics.registry.get_sample_value("trodden_gate_verdict", {"verdict": "ROLLBACK"}) == 1
     assert metrics.registry.get_sample_value("trodden_loop_ratio", {"monitor": "rank_1_persistence"}) == 1
     assert metrics.registry.get_sample_value("trodden_loop_ratio", {"monitor": "prior_rank_correlation"}) is None
+
+
+def test_no_vote_is_forgotten_however_few_days_are_looked_at(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, rerank="shadow")
+    a_warehouse(tmp_path, votes_for("b", 60))
+
+    assert judged(settings, NOW, days=1).decided == 60
+    assert judged(settings, NOW - timedelta(hours=30), days=1).decided == 31
+
+
+def test_priors_older_than_the_published_ones_are_refused_before_anything_is_computed(tmp_path: Path) -> None:
+    PublishedAnchors(Settings(data=tmp_path).ranking_dir / "published.json").write(NOW, ["a"])
+
+    refused = CliRunner().invoke(priors, ["publish", "--as-of", "2031-06-29", "--data", str(tmp_path)])
+
+    assert isinstance(refused.exception, ConfigError)
+    assert "2031-06-30" in str(refused.exception)
 
 
 def test_the_watch_judges_nothing_while_ranking_is_off(tmp_path: Path) -> None:

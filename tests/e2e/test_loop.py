@@ -20,7 +20,7 @@ from memory.state.store import Withdrawn
 from memory.store import SearchStore
 from ranking.explain import Explanation
 from ranking.job import compute_priors
-from ranking.publisher import PublishedAnchors, publish_run
+from ranking.publisher import PublishedAnchors, publish_priors, publish_run
 from streams import codec
 from streams.clock import FixedClock
 from streams.consumer import KafkaConsumer
@@ -140,14 +140,14 @@ async def run_loop(folder: Path) -> Outcome:
             await stack.drained()
             warehouse = Warehouse(settings.data_dir)
             priors = compute_priors(warehouse, AS_OF)
-            await publish_run(stack.emitter, priors, published)
+            await publish_run(stack.emitter, priors, published, as_of=AS_OF)
             await stack.drained()
             on, off, why = search(store, "on"), search(store, "off"), explained(store)
             other, without = await replica(stack, folder / "replica", docs, forgotten=base[ONCE - 1])
-            await publish_run(stack.emitter, compute_priors(warehouse, AS_OF - timedelta(days=15)), published)
+            await publish_priors(stack.emitter, compute_priors(warehouse, AS_OF - timedelta(days=15)))
             await stack.drained()
             after_older = search(store, "on")
-            await publish_run(stack.emitter, [], published)
+            await publish_run(stack.emitter, [], published, as_of=AS_OF)
             await stack.drained()
             return Outcome(
                 base=base,

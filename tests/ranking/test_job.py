@@ -109,14 +109,25 @@ def test_a_run_publishes_every_prior_and_withdraws_what_the_last_one_had(tmp_pat
         a_warehouse(tmp_path / "two", searches("bc", "c", 6, prefix="s")), AS_OF + timedelta(days=1)
     )
 
-    asyncio.run(publish_run(log.emitter(), first, published))
-    asyncio.run(publish_run(log.emitter(), second, published))
+    asyncio.run(publish_run(log.emitter(), first, published, as_of=AS_OF))
+    asyncio.run(publish_run(log.emitter(), second, published, as_of=AS_OF + timedelta(days=1)))
 
     newest = {record.key: record.value for record in log.records(ANCHOR_PRIORS.name)}
     assert newest.pop(b"a") is None
     assert {key: msgspec.json.decode(value or b"", type=AnchorPrior) for key, value in newest.items()} == {
         prior.anchor.encode(): prior for prior in second
     }
+
+
+def test_an_older_run_publishes_nothing_and_withdraws_nothing(tmp_path: Path) -> None:
+    log, published = LocalLog(), PublishedAnchors(tmp_path / "published.json")
+    priors = compute_priors(a_warehouse(tmp_path, searches("ab", "a", 6, prefix="s")), AS_OF)
+
+    asyncio.run(publish_run(log.emitter(), priors, published, as_of=AS_OF))
+    sent = asyncio.run(publish_run(log.emitter(), priors[:1], published, as_of=AS_OF - timedelta(days=1)))
+
+    assert (sent, len(log.records(ANCHOR_PRIORS.name))) == (0, 2)
+    assert published.read().anchors == {"a", "b"}
 
 
 def test_two_runs_of_one_instant_publish_the_same_bytes(tmp_path: Path) -> None:
