@@ -134,15 +134,27 @@ def test_a_missing_folder_is_said(store: SearchStore, tmp_path: Path) -> None:
 
 
 def test_a_deleted_index_is_made_again_with_the_same_answers(tmp_path: Path) -> None:
-    folder = a_folder(tmp_path, a="# Kettle care\n", b="# Kettle lid\n\nkettle\n")
+    folder = a_folder(
+        tmp_path,
+        features__a="---\nfeature_ids: [F031]\n---\n# Kettle boil\n\nSee [the lid](b.md).\n",
+        features__b="---\nfeature_ids: [F032]\nsupersedes: [F031]\n---\n# Kettle lid 水壶\n\nIt closes.\n",
+        notes="# Notes\n\nThe kettle, the lid, the 水壶.\n",
+    )
+    requests = [
+        SearchRequest(query=query) for query in ("kettle", "F031", "水壶", "kettle lid closes", "nothing at all")
+    ]
     with SearchStore.open(tmp_path / "data") as store:
         store.index(folder)
-        before = anchors(store, "kettle")
-    for path in (tmp_path / "data").glob("index.sqlite*"):
-        path.unlink()
+        store.retain("Kettles are descaled monthly.", tags=["care"])
+        before = [[(hit.anchor, hit.score, hit.snippet) for hit in store.search(request).hits] for request in requests]
 
+    for file in (tmp_path / "data").rglob("index.sqlite*"):
+        file.unlink()
     with SearchStore.open(tmp_path / "data") as store:
-        assert anchors(store, "kettle") == before != []
+        after = [[(hit.anchor, hit.score, hit.snippet) for hit in store.search(request).hits] for request in requests]
+
+    assert before[0]
+    assert after == before
 
 
 def test_a_broken_index_is_moved_aside_and_made_again(tmp_path: Path) -> None:
