@@ -24,6 +24,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     config: str
     ranker_id: str
+    """Empty for the base order."""
     estimate: Replay
     replayed_mrr: float | None
     """Plain replay, which prefers the ranker that wrote the log."""
@@ -77,7 +78,7 @@ def compare(
         trials.append(
             Trial(
                 config=config,
-                ranker_id=ranker_id(settings),
+                ranker_id=ranker_id(settings) if settings.mode == "on" else "",
                 estimate=replay(logged, orders, _every_rank(fit, logged), rules=rules),
                 replayed_mrr=consumed_mrr(logged, orders),
                 changed=sum(

@@ -22,6 +22,7 @@ def answer_text(answer: Answer, *, nudge: str | None = None) -> str:
         lines += hit_lines(hit)
         if answer.request.explain:
             lines.append(f"   = {waterfall(hit)}")
+            lines += _unshown(answer, hit)
     return "\n".join(lines)
 
 
@@ -29,6 +30,14 @@ def waterfall(hit: Hit) -> str:
     """Return the parts of a result's score, which sum to it, and the reason in words."""
     parts = " ".join(f"{name} {part:+.4f}" for name, part in hit.score_parts.items() if part)
     return f"{parts} = {hit.score:.4f}; {hit.reason}"
+
+
+def _unshown(answer: Answer, hit: Hit) -> list[str]:
+    """Return what the reranked order says of a result, where it ran and is not the one that is shown."""
+    if hit.explanation is not None or answer.reranked is None:
+        return []
+    why = answer.reranked.explanations.get(hit.anchor)
+    return [] if why is None else [f"   ~ reranked, not shown: {why.sentence()}"]
 
 
 def _headline(answer: Answer) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from memory.mcp.format import answer_text
 from memory.model import SearchRequest
 from memory.search.answer import outcome
 from memory.state.store import Withdrawn
@@ -182,7 +183,7 @@ def test_a_consumption_prior_lifts_a_document_and_says_so(store: SearchStore, tm
     store.put_priors([a_prior(last)])
 
     off = store.search(SearchRequest(query="kettle boil"))
-    shadow = store.search(SearchRequest(query="kettle boil", rerank="shadow"))
+    shadow = store.search(SearchRequest(query="kettle boil", rerank="shadow", explain=True))
     on = store.search(SearchRequest(query="kettle boil", rerank="on"))
 
     assert off.hits[-1].anchor == shadow.hits[-1].anchor == last
@@ -192,6 +193,7 @@ def test_a_consumption_prior_lifts_a_document_and_says_so(store: SearchStore, tm
     assert why.rank_without_prior == 3
     assert why.score == on.hits[0].score == pytest.approx(sum(on.hits[0].score_parts.values()))
     assert "12" in on.hits[0].reason
+    assert "~ reranked, not shown: rank 1, up from 3" in answer_text(shadow)
     assert outcome(shadow).reranked_order == outcome(on).reranked_order
     assert outcome(on).base_order == outcome(shadow).base_order
     assert outcome(on).priors_as_of == NOW
