@@ -107,10 +107,9 @@ def _show(found: Comparison, console: Console) -> None:
     if fit.pairs:
         curve = ", ".join(f"{rank}: {theta:.2f}" for rank, theta in fit.theta.items())
         console.print(f"Examination by rank, from {fit.pairs} pairs shown on several ranks: {curve}")
-        end = f"converged after {fit.rounds} rounds" if fit.converged else f"not converged in {fit.rounds} rounds"
-        console.print(
-            f"The fit: {fit.consumptions:g} consumptions, {end}, moved by at most {fit.monotone_change:.2f} to be monotone."
-        )
+        end = "converged" if fit.converged else "not converged"
+        rounds = f"{end} in {fit.rounds} rounds, moved by at most {fit.monotone_change:.2f} to be monotone"
+        console.print(f"The fit: {fit.consumptions:g} consumptions, {rounds}.")
     else:
         console.print(
             "No interleaved search yet: every rank counts as examined, as for an agent that reads all of them."
