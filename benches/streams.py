@@ -1,6 +1,6 @@
 """What the worker costs beside a raw aiokafka loop over the same bytes, what two of them do, and how soon one answers.
 
-    python -m benches.streams [--events 50000]
+    python -m benches.streams [--events 100000]
 
 Apache Kafka, one node on this machine. Every reader is a process of its own; its rate is counted in events per second
 of processor time, because a broker and several readers share few cores, and the wall clock stands beside it. The
@@ -146,7 +146,15 @@ async def spent(readers: Sequence[Reader], expected: int) -> Spent:
             break
     begin = min(_first(each).at for each in told)
     end = max(next(s.at for s in each if s.events == each[-1].events) for each in told)
-    return Spent(expected, end - begin, tuple(each[-1].cpu - _first(each).cpu for each in told))
+    return Spent(expected, end - begin, tuple(_busy(each, end) for each in told))
+
+
+def _busy(samples: Sequence[Sample], end: float) -> float:
+    """Return the processor seconds of a reader's work, without what it spends on standing by after the end."""
+    last = samples[-1]
+    before = next(each for each in reversed(samples) if last.at - each.at >= IDLE_SECONDS)
+    standing_by = (last.cpu - before.cpu) / (last.at - before.at)
+    return last.cpu - _first(samples).cpu - standing_by * (last.at - end)
 
 
 def _first(samples: Sequence[Sample]) -> Sample:
@@ -240,7 +248,8 @@ def throughput(events: Sequence[ToolEvent], folder: Path, lib: Path) -> dict[str
     print(f"worker, 1 event a message           {single}")
     _stages(found)
     share = ", ".join(f"{each / sum(two.cpu_s):.0%}" for each in two.cpu_s)
-    print(f"two workers share the work {share}; by the clock {two.events / two.wall_s * found['worker'].wall_s / found['worker'].events:.2f} times one")
+    by_the_clock = found["worker"].wall_s / two.wall_s
+    print(f"two workers share the work {share}; by the clock {by_the_clock:.2f} times one")
     values = (found["worker"].rate / found["decode"].rate, two.rate / found["worker"].rate)
     return dict(zip(BARS, values, strict=True))
 
@@ -261,7 +270,7 @@ def _stages(found: dict[str, Spent]) -> None:
 def main() -> int:
     """Print figures beside their bars and return 1 when one is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=50_000)
+    parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=20.0, help="of the latency measurement")
     arguments = parser.parse_args()
     quiet()

@@ -45,8 +45,9 @@ class Latency(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return (
-            f"{self.rate:.0f} events/s, 1 a message, {self.searches} searches: open revision p50 {self.open_p50:.3f} s, "
-            f"p99 {self.open_p99:.3f} s; in the catalog p50 {self.catalog_p50:.2f} s, p95 {self.catalog_p95:.2f} s"
+            f"{self.rate:.0f} events/s, 1 a message, {self.searches} searches: "
+            f"open revision p50 {self.open_p50:.3f} s, p99 {self.open_p99:.3f} s; "
+            f"in the catalog p50 {self.catalog_p50:.2f} s, p95 {self.catalog_p95:.2f} s"
         )
 
 
@@ -134,7 +135,9 @@ def _rows(catalog: Path) -> list[str]:
     if not catalog.exists():
         return []
     with duckdb.connect(str(catalog), read_only=True) as db:
-        return [key for (key,) in db.execute("SELECT invocation_id || ' ' || tool_use_id FROM recall_events").fetchall()]
+        return [
+            key for (key,) in db.execute("SELECT invocation_id || ' ' || tool_use_id FROM recall_events").fetchall()
+        ]
 
 
 async def _all_seen(counted: Mapping[str, float], landed: Moments, watching: Sequence[asyncio.Task[None]]) -> None:

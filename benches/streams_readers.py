@@ -1,4 +1,4 @@
-"""One reader of the tool events in a process of its own, which tells what it has spent: what benches/streams.py compares.
+"""One reader of the tool events in a process of its own, which tells what it has spent, for benches/streams.py.
 
 Each sample is a line `<monotonic seconds> <processor seconds> <events>` on standard output. The kinds add one stage
 each: `fetch` takes bytes with aiokafka, `decode` decodes them with msgspec, `faust` does so in a Faust agent with our
@@ -142,7 +142,7 @@ async def agent(connection: Connection, metrics: Counted, folder: Path) -> None:
 async def sample(metrics: Counted) -> None:
     """Tell for ever."""
     while True:
-        print(time.monotonic(), time.process_time(), metrics.events, flush=True)  # noqa: T201  # read by the bench
+        print(time.monotonic(), time.process_time(), metrics.events, flush=True)  # read by the bench
         await asyncio.sleep(SAMPLE_SECONDS)
 
 

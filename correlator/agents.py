@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import math
 import signal
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -54,6 +55,7 @@ async def work(
 ) -> None:
     """As `run_worker`, inside a running loop; `stop` ends it as a signal would."""
     stop = stop or _stop_on_signals()
+    _spare_collections()
     async with (
         KafkaEmitter(options.connection, client_id=options.group) as emitter,
         KafkaJournal(options.connection, PROGRESS.name) as journal,
@@ -83,6 +85,16 @@ async def work(
         task.result()
     if not stop.is_set():
         raise BrokerUnavailable(f"expected Faust to run on, got a stop: {app._crash_reason!r}")
+
+
+def _spare_collections() -> None:
+    """Let the cycle collector look seldom, and never at what the imports made.
+
+    A worker holds many thousand events, which are in no cycle. With the defaults half of its time went into walking
+    them again and again.
+    """
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 async def _watch(app: faust.App, options: WorkerOptions) -> None:

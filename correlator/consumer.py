@@ -47,6 +47,9 @@ HISTORY_CHUNK = 200
 QUIET = timedelta(seconds=1)
 """A partition that brought nothing for so long is committed to its end, open invocations by their markers."""
 
+LEAST_PAUSE = 0.01
+"""Seconds between the end of a flush and the next one: what comes meanwhile is concluded together."""
+
 MAX_BACKLOG = 20_000
 """Events that may wait for the next flush before reading pauses: bounds memory while the broker is away."""
 
@@ -75,6 +78,8 @@ class _Part:
     next_offset: int | None = None
     """Null until the first record came."""
     unacked: deque[Acknowledge] = field(default_factory=deque)
+    newest_age_s: float | None = None
+    """How old the newest record was when it was taken in; null once that is told."""
 
 
 class Acknowledge(Protocol):
@@ -108,6 +113,8 @@ class Correlator:
         self._parts: dict[Partition, _Part] = {}
         self._generation: int | None = None
         self._budget = DlqBudget(options.dlq_limit)
+        self._used: Counter[str] = Counter()
+        """Events read since the last flush, by adapter."""
         self._backlog = 0
         self._work = asyncio.Event()
         self._room = asyncio.Event()
@@ -130,12 +137,13 @@ class Correlator:
         await self._check_gap(partition, part, record.offset)
         events, letters = usable(record)
         await self._bury(record, letters)
-        self._measure(record, events, letters)
+        self._count(events, letters)
         self._budget = self._budget.after(good=len(events), dead=len(letters))
         if missing := part.core.missing(record.offset, events):
             await self._restore(partition, part.core, missing)
         part.core.feed(record.offset, events, record.timestamp)
         part.taken_at, part.next_offset = self._clock.now(), record.offset + 1
+        part.newest_age_s = (part.taken_at - record.timestamp).total_seconds()
         part.unacked.append(ack)
         self._backlog += len(events)
         self._work.set()
@@ -163,32 +171,42 @@ class Correlator:
     async def _flush(self) -> None:
         self._backlog = 0
         self._room.set()
+        self._measure()
         now, documents = self._clock.now(), self._documents()
-        for partition, part in list(self._parts.items()):
-            still = now - part.taken_at
-            silent, quiet = still >= self._options.policy.idle_timeout, still >= QUIET
-            conclusions = part.core.flush(silent_until=now if silent else None, quiet=quiet, documents=documents)
-            await self._deliver(conclusions)
-            if self._parts.get(partition) is not part:
-                continue  # it moved meanwhile: its new owner writes the markers
-            if conclusions.markers:
-                entries = {key: _encode(marker) for key, marker in conclusions.markers.items()}
-                await patiently(partial(self._journal.put, partition.number, entries))
-            part.core.delivered(conclusions)
-            while part.unacked and part.unacked[0].offset < part.core.frontier:
-                part.unacked.popleft()()
-            self._measure_flush(conclusions, partition, part, now)
+        await asyncio.gather(*[self._flush_part(*each, now, documents) for each in self._parts.items()])
 
-    def _measure(self, record: Record, events: Sequence[ToolEvent], letters: Sequence[DeadLetter]) -> None:
-        self._telemetry.polled("correlate", [record], self._clock.now())
-        count = self._telemetry.metrics.count
-        for adapter, number in Counter(event.source.adapter for event in events).items():
-            count(metrics.EVENTS, number, adapter=adapter, outcome="used")
+    async def _flush_part(self, partition: Partition, part: _Part, now: datetime, documents: Documents) -> None:
+        still = now - part.taken_at
+        silent, quiet = still >= self._options.policy.idle_timeout, still >= QUIET
+        conclusions = part.core.flush(silent_until=now if silent else None, quiet=quiet, documents=documents)
+        await self._deliver(conclusions)
+        if self._parts.get(partition) is not part:
+            return  # it moved meanwhile: its new owner writes the markers
+        if conclusions.markers:
+            entries = {key: _encode(marker) for key, marker in conclusions.markers.items()}
+            await patiently(partial(self._journal.put, partition.number, entries))
+        part.core.delivered(conclusions)
+        while part.unacked and part.unacked[0].offset < part.core.frontier:
+            part.unacked.popleft()()
+        self._measure_part(conclusions, partition, part, now)
+
+    def _count(self, events: Sequence[ToolEvent], letters: Sequence[DeadLetter]) -> None:
+        self._used.update([event.source.adapter for event in events])
         for letter in letters:
-            count(metrics.EVENTS, adapter=letter.adapter or "unknown", outcome="dead")
-            count(metrics.DEAD_LETTERS, stage=letter.stage)
+            self._telemetry.metrics.count(metrics.EVENTS, adapter=letter.adapter or "unknown", outcome="dead")
+            self._telemetry.metrics.count(metrics.DEAD_LETTERS, stage=letter.stage)
 
-    def _measure_flush(self, conclusions: Conclusions, partition: Partition, part: _Part, now: datetime) -> None:
+    def _measure(self) -> None:
+        """Tell what was read since the last flush: once a message would cost as much as the message."""
+        for adapter, number in self._used.items():
+            self._telemetry.metrics.count(metrics.EVENTS, number, adapter=adapter, outcome="used")
+        self._used.clear()
+        for partition, part in self._parts.items():
+            if part.newest_age_s is not None:
+                self._telemetry.lags("correlate", partition, part.newest_age_s)
+                part.newest_age_s = None
+
+    def _measure_part(self, conclusions: Conclusions, partition: Partition, part: _Part, now: datetime) -> None:
         told = self._telemetry.metrics
         for kind, of_kind in (("recall", conclusions.recalls), ("trajectory", conclusions.trajectories)):
             for phase, number in Counter(each.phase for each in of_kind).items():
@@ -211,7 +229,7 @@ class Correlator:
             await self.flush()
             self._telemetry.health.progressed()
             self._telemetry.metrics.observe(metrics.FLUSH_SECONDS, loop.time() - started)
-            await asyncio.sleep(max(self._options.flush_interval_s, loop.time() - started))
+            await asyncio.sleep(max(self._options.flush_interval_s - (loop.time() - started), LEAST_PAUSE))
 
     def fail(self, error: Exception) -> None:
         """Make `flush_for_ever` raise this error."""
@@ -226,8 +244,10 @@ class Correlator:
             await patiently(partial(self._emitter.emit, TOOL_EVENTS.dead, key=key, value=value))
 
     async def _deliver(self, conclusions: Conclusions) -> None:
-        await self._send(RECALL_EVENTS, [(recall.recall_id, _encode(recall)) for recall in conclusions.recalls])
-        await self._send(TRAJECTORIES, [(each.trajectory_id, _encode(each)) for each in conclusions.trajectories])
+        await asyncio.gather(
+            self._send(RECALL_EVENTS, [(recall.recall_id, _encode(recall)) for recall in conclusions.recalls]),
+            self._send(TRAJECTORIES, [(each.trajectory_id, _encode(each)) for each in conclusions.trajectories]),
+        )
         for failure in conclusions.failures:
             log.error("invocation %s cannot be concluded: %s", failure.invocation_id, failure.reason)
             letter = DeadLetter(

@@ -6,7 +6,8 @@ concluded before. A revision rises as that set grows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import msgspec
@@ -30,9 +31,16 @@ class Decisions:
 
     recalls: tuple[RecallEvent, ...]
     """In event order."""
-    trajectory: TaskTrajectory | None
-    """Null without a search, and for a very long invocation that is still open."""
     closed: bool
+    _trajectory: Callable[[], TaskTrajectory | None] = field(compare=False)
+
+    @property
+    def trajectory(self) -> TaskTrajectory | None:
+        """Null without a search, and for a very long invocation that is still open.
+
+        Drawn up when asked for, because it walks all calls; ask before the next event is taken in.
+        """
+        return self._trajectory()
 
 
 def is_closed(state: Invocation, now: datetime, *, policy: CorrelatorPolicy = DEFAULT_POLICY) -> bool:
@@ -79,8 +87,12 @@ def decide(
     if len(folds) > 1:
         recalls.sort(key=lambda recall: (recall.occurred_at, recall.tool_use_id))
     short = sum(len(lane.calls) for lane, _ in folds) <= policy.max_open_calls
-    trajectory = trajectory_of(book, recalls, state.events, closure) if closure is not None or short else None
-    return Decisions(tuple(recalls), trajectory, closure is not None)
+    told = closure is not None or short
+    return Decisions(
+        tuple(recalls),
+        closure is not None,
+        lambda: trajectory_of(book, recalls, state.events, closure) if told else None,
+    )
 
 
 def _recall(

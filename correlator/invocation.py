@@ -153,6 +153,11 @@ class Invocation(msgspec.Struct, frozen=True):
             book.add(event)
         return book
 
+    def rest(self) -> None:
+        """Let go of the fold, which is much of the memory: it is made again from the events when it is asked for."""
+        for lane in self._book.lanes.values():
+            lane.restart()
+
     @property
     def last_event_at(self) -> datetime:
         """Largest event time."""

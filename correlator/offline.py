@@ -30,8 +30,8 @@ def correlate(
     for state in invocations.values():
         decisions = decide(state, END_OF_TIME, policy=policy, documents=documents)
         recalls.extend(decisions.recalls)
-        if decisions.trajectory is not None:
-            trajectories.append(decisions.trajectory)
+        if (trajectory := decisions.trajectory) is not None:
+            trajectories.append(trajectory)
     recalls.sort(key=lambda recall: (recall.occurred_at, recall.recall_id))
     trajectories.sort(key=lambda trajectory: (trajectory.started_at, trajectory.trajectory_id))
     return recalls, trajectories

@@ -30,6 +30,9 @@ from streams.recall import RecallEvent, TaskTrajectory
 MAX_AHEAD = timedelta(minutes=5)
 """A clock that runs further ahead than this moves no watermark: it would close every other invocation at once."""
 
+GROWTH = 1.25
+"""An open invocation tells its trajectory again when it has grown by so much."""
+
 MIN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -71,6 +74,8 @@ class _Held:
     closed: bool = False
     sent: dict[str, RecallEvent] = field(default_factory=dict)
     """What has been emitted last, by recall id."""
+    told_events: int = 0
+    """How many events the trajectory that was emitted last rests on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,8 @@ class PartitionCore:
         self._closed: dict[str, None] = {}
         """In the order of closing."""
         self._dirty: set[str] = set()
+        self._untold: set[str] = set()
+        """Open invocations that have grown since their trajectory was emitted."""
         self._closed_events = 0
         self._next_offset = 0
         self._idle_looked_at = MIN_TIME
@@ -200,7 +207,7 @@ class PartitionCore:
         """
         if silent_until is not None:
             self.watermark = max(self.watermark, silent_until)
-        dirty = self._dirty | self._idle()
+        dirty = self._dirty | self._idle() | (self._untold if quiet else set())
         self._dirty = set()
         recalls: list[RecallEvent] = []
         trajectories: list[TaskTrajectory] = []
@@ -208,7 +215,7 @@ class PartitionCore:
         for key in sorted(dirty, key=lambda key: self._held[key].first):
             held = self._held[key]
             try:
-                self._conclude(held, documents, recalls, trajectories)
+                trajectories += self._conclude(key, held, documents, recalls, quiet=quiet)
             except Exception as error:  # whatever it is: reported, and the invocation is let go
                 failures.append(Failure(key, held.first, f"{type(error).__name__}: {error}"))
                 held.closed = True
@@ -234,6 +241,7 @@ class PartitionCore:
 
     def _keep(self, key: str, held: _Held) -> None:
         """Keep a closed invocation for late events."""
+        held.state.rest()
         self._closed[key] = None
         self._closed_events += held.state.events
 
@@ -266,13 +274,23 @@ class PartitionCore:
         return self.watermark - max(held.last_event, held.watermark_then) >= self._policy.idle_timeout
 
     def _conclude(
-        self, held: _Held, documents: Documents, recalls: list[RecallEvent], trajectories: list[TaskTrajectory]
-    ) -> None:
+        self, key: str, held: _Held, documents: Documents, recalls: list[RecallEvent], *, quiet: bool
+    ) -> list[TaskTrajectory]:
+        """Add the news of one invocation, and return its trajectory where that is due.
+
+        A trajectory holds every call: one after each call would come to the square of their number, so an open
+        invocation tells it after a quarter of growth, and when its partition has become quiet.
+        """
         now = END_OF_TIME if self._is_idle(held) else held.last_event
         decisions = decide(held.state, now, policy=self._policy, documents=documents)
         held.closed = decisions.closed
         news = [recall for recall in decisions.recalls if is_news(held.sent.get(recall.recall_id), recall)]
         held.sent |= {recall.recall_id: recall for recall in news}
         recalls += news
-        if decisions.trajectory is not None and (held.closed or news):
-            trajectories.append(decisions.trajectory)
+        if not held.closed and not quiet and held.state.events < GROWTH * held.told_events:
+            self._untold.add(key)
+            return []
+        self._untold.discard(key)
+        held.told_events = held.state.events
+        trajectory = decisions.trajectory
+        return [] if trajectory is None else [trajectory]

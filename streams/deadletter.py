@@ -19,7 +19,7 @@ Stage = Literal["source", "decode", "schema", "correlate", "land", "apply"]
 """Where it failed: translation at the producer, bytes, shape, or the work of a reader."""
 
 
-class DeadLetter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DeadLetter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One message, or one line of a message, that nobody could use (travels on `<topic>.dead`)."""
 
     stage: Stage
@@ -91,7 +91,7 @@ def decode(value: bytes) -> DeadLetter:
     return _decoder.decode(value)
 
 
-class _Origin(msgspec.Struct):
+class _Origin(msgspec.Struct, gc=False):
     """The parts of a broken event that may still be read."""
 
     schema_version: int | None = None

@@ -72,7 +72,13 @@ class KafkaEmitter:
             BrokerUnavailable: when some message was not acknowledged in time; all may be retried.
             ValueError: when a message is larger than a message may be; those before it may have been appended.
         """
-        pending = [await self._send(topic, key, value, None) for key, value in messages]
+        pending: list[asyncio.Future[Any]] = []
+        try:
+            for key, value in messages:
+                pending.append(await self._send(topic, key, value, None))
+        finally:
+            for sent in pending:
+                sent.add_done_callback(_heard)
         outcomes = await asyncio.gather(*pending, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
@@ -107,3 +113,9 @@ class KafkaEmitter:
         except (kafka.KafkaError, OSError) as error:
             raise translated(error, f"appending to {topic}") from error
         return future
+
+
+def _heard(sent: asyncio.Future[Any]) -> None:
+    """Take note of how a message fared, even when nobody waits for it because a later one was refused."""
+    if not sent.cancelled():
+        sent.exception()

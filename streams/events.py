@@ -42,7 +42,7 @@ class Surface(StrEnum):
     WEB_SEARCH = "web_search"
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """Where an event was observed; never part of its identity."""
 
     adapter: str
@@ -52,7 +52,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """1-based line number in the file, or the endpoint's sequence number."""
 
 
-class TokenCost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TokenCost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """Tokens that a call cost its agent; null where nobody measured."""
 
     result: int | None = None
@@ -62,7 +62,7 @@ class TokenCost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     quality: Literal["native", "estimated", "unknown"] = "unknown"
 
 
-class Usage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Usage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """Model usage of one invocation; input excludes what came from the cache."""
 
     input_uncached: int | None = None
@@ -72,7 +72,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     quality: Literal["native", "partial", "unknown"] = "unknown"
 
 
-class Touch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Touch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """A file or page that a call opened or changed, where the runtime itself says so."""
 
     op: Literal["read", "search", "write", "edit", "delete", "list", "fetch"]
@@ -84,7 +84,13 @@ class Touch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class EventBase(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", forbid_unknown_fields=True, omit_defaults=True
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="kind",
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    gc=False,
 ):
     """What every tool event carries."""
 
@@ -183,7 +189,7 @@ class OutcomeSignalled(EventBase, frozen=True, kw_only=True, tag="OutcomeSignall
     """Pointer to where it can be checked."""
 
 
-class DocumentIndexed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DocumentIndexed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A document stands in a search store (key: anchor). A tombstone says that it is gone."""
 
     anchor: str

@@ -17,33 +17,33 @@ RECALL_SCHEMA_VERSION = 1
 """Version of the sidecar, of `RecallEvent`, `TaskTrajectory` and `AnchorPrior`."""
 
 
-class DocRef(msgspec.Struct, frozen=True, kw_only=True, tag="doc", tag_field="kind"):
+class DocRef(msgspec.Struct, frozen=True, kw_only=True, tag="doc", tag_field="kind", gc=False):
     """A document: by path where one is known, else by anchor."""
 
     path: str = ""
     anchor: str = ""
 
 
-class ThreadRef(msgspec.Struct, frozen=True, kw_only=True, tag="thread", tag_field="kind"):
+class ThreadRef(msgspec.Struct, frozen=True, kw_only=True, tag="thread", tag_field="kind", gc=False):
     """A conversation thread."""
 
     thread_id: str
 
 
-class SessionRef(msgspec.Struct, frozen=True, kw_only=True, tag="session", tag_field="kind"):
+class SessionRef(msgspec.Struct, frozen=True, kw_only=True, tag="session", tag_field="kind", gc=False):
     """A runtime's session."""
 
     session_id: str
 
 
-class InvocationRef(msgspec.Struct, frozen=True, kw_only=True, tag="invocation", tag_field="kind"):
+class InvocationRef(msgspec.Struct, frozen=True, kw_only=True, tag="invocation", tag_field="kind", gc=False):
     """One invocation of a session."""
 
     session_id: str
     invocation_id: str
 
 
-class PassageRef(msgspec.Struct, frozen=True, kw_only=True, tag="passage", tag_field="kind"):
+class PassageRef(msgspec.Struct, frozen=True, kw_only=True, tag="passage", tag_field="kind", gc=False):
     """A passage of a document (path, lines) or of a thread (message)."""
 
     passage_id: str
@@ -54,7 +54,7 @@ class PassageRef(msgspec.Struct, frozen=True, kw_only=True, tag="passage", tag_f
     message_id: str = ""
 
 
-class UrlRef(msgspec.Struct, frozen=True, kw_only=True, tag="url", tag_field="kind"):
+class UrlRef(msgspec.Struct, frozen=True, kw_only=True, tag="url", tag_field="kind", gc=False):
     """A page on the web, or any resource with a URI."""
 
     url: str
@@ -77,7 +77,7 @@ class ResultStatus(StrEnum):
     LEGACY_UNKNOWN = "legacy_unknown"
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One result shown to the agent."""
 
     anchor: str
@@ -94,7 +94,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Interleaving team that placed it: `a`, `b`, or null."""
 
 
-class PreviewItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PreviewItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A glimpse of one result, for an answer too large to show."""
 
     title: str = ""
@@ -102,7 +102,9 @@ class PreviewItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     snippet: str = ""
 
 
-class RecallOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class RecallOutcome(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, gc=False
+):
     """What a search tool says of one search: the machine-readable sidecar."""
 
     schema_version: int = RECALL_SCHEMA_VERSION
@@ -148,7 +150,7 @@ class Grade(StrEnum):
     E = "E"
 
 
-class Consumption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Consumption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A later successful call that opened a candidate, or an indexed document no search had shown."""
 
     anchor: str
@@ -180,7 +182,7 @@ class Consumption(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     end_line: int | None = None
 
 
-class RecallEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RecallEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One search and what came of it (key: recall_id). A higher revision replaces a lower one whole."""
 
     recall_id: str
@@ -240,7 +242,7 @@ class RecallEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     schema_version: int = RECALL_SCHEMA_VERSION
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One step of a trajectory, in event order."""
 
     kind: Literal["search", "read", "edit", "verify", "other"]
@@ -253,7 +255,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The search it is, or the search it consumed from."""
 
 
-class VerificationSignal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class VerificationSignal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One reason to believe, or to doubt, that the work was accepted."""
 
     signal: str
@@ -264,7 +266,7 @@ class VerificationSignal(msgspec.Struct, frozen=True, kw_only=True, omit_default
     verifies: bool = False
 
 
-class TaskTrajectory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskTrajectory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One invocation's way from its searches to its work (key: trajectory_id)."""
 
     trajectory_id: str

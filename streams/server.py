@@ -15,7 +15,7 @@ from typing import Self
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from streams.log import Record
+from streams.log import Partition, Record
 from streams.metrics import LAG, Metrics
 
 MAX_SILENCE_SECONDS = 30.0
@@ -54,8 +54,12 @@ class Telemetry:
     def polled(self, stage: str, records: Iterable[Record], now: datetime) -> None:
         """Tell that a loop has come round and what it read: progress, and how old the newest records were."""
         self.health.progressed()
-        for name, at in {f"{r.topic}/{r.partition}": r.timestamp for r in records}.items():
-            self.metrics.set(LAG, max(0.0, (now - at).total_seconds()), stage=stage, partition=name)
+        for partition, at in {Partition(r.topic, r.partition): r.timestamp for r in records}.items():
+            self.lags(stage, partition, (now - at).total_seconds())
+
+    def lags(self, stage: str, partition: Partition, seconds: float) -> None:
+        """Tell how old the newest record of a partition was when it was taken in."""
+        self.metrics.set(LAG, max(0.0, seconds), stage=stage, partition=f"{partition.topic}/{partition.number}")
 
 
 class MetricsServer:
