@@ -46,7 +46,7 @@ bench-search: setup ## the search store against its peers, in an environment of 
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement benches/peers.txt
 	@$(PEERS)/bin/python -m benches.search
 
-bench-%: setup ## one bench: attribution, streams, crash, warehouse, search, ranking
+bench-%: setup ## one bench: attribution, streams, crash, soak, warehouse, search, ranking
 	@$(BIN)/python -m benches.$(subst -,_,$*)
 
 kafka: setup ## fetch Apache Kafka's jars through Maven (needs Java 17 or newer)
