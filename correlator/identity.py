@@ -16,9 +16,14 @@ def _uuid5(text: str) -> str:
     return str(uuid.uuid5(NAMESPACE, text))
 
 
-def recall_id_of(search: ToolCalled) -> str:
+def recall_id(invocation_id: str, tool_use_id: str) -> str:
     """Return the id of a search: uuid5 of its invocation and tool_use_id."""
-    return _uuid5(f"{search.invocation_id}\n{search.tool_use_id}")
+    return _uuid5(f"{invocation_id}\n{tool_use_id}")
+
+
+def recall_id_of(search: ToolCalled) -> str:
+    """Return the id of a search."""
+    return recall_id(search.invocation_id, search.tool_use_id)
 
 
 def trajectory_id_of(invocation_id: str) -> str:

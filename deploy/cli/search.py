@@ -15,7 +15,7 @@ from deploy.ranking import request_fields
 from deploy.searching import open_store
 from deploy.settings import load
 from memory.mcp.format import answer_text
-from memory.mcp.tools import structured
+from memory.mcp.tools import search_reply
 from memory.model import Depth, Mode, Scope, SearchRequest
 from memory.search.filters import InvalidDateError
 from streams.errors import ConfigError
@@ -65,7 +65,7 @@ def command(  # noqa: PLR0913  # one argument an option
         except InvalidDateError as error:
             raise ConfigError(str(error)) from None
     if as_json:
-        typer.echo(msgspec.json.encode(structured(answer)).decode())
+        typer.echo(msgspec.json.encode(search_reply(answer).sealed().structured).decode())
     else:
         Console().print(Text(answer_text(answer)), soft_wrap=True)
     raise typer.Exit(2 if answer.failed else 0 if answer.hits else 1)

@@ -31,7 +31,7 @@ def add_evidence(app: FastAPI, tools: Toolbox) -> None:
         except ValueError as error:
             raise HTTPException(422, str(error)) from None
         return Response(
-            msgspec.json.encode(reply.structured),
+            msgspec.json.encode(reply.sealed().structured),
             status_code=503 if reply.is_error else 200,
             media_type="application/json",
         )

@@ -17,6 +17,7 @@ import anyio.to_thread
 import mcp_types as types
 from mcp.server.mcpserver import MCPServer
 
+from correlator.identity import recall_id
 from memory.mcp.schemas import register
 from memory.mcp.tools import Reply, Toolbox
 from streams.clock import Clock
@@ -55,23 +56,35 @@ class Telemetry:
     agent_id: str = "mcp"
     calls: int = field(default=0)
 
-    def record(self, tool: str, arguments: dict[str, Any], reply: Reply, started: datetime) -> None:
-        """Publish one call; never raises."""
+    def begin(self) -> int:
+        """Return the number of the call that begins."""
         self.calls += 1
-        use_id = f"{self.session_id}:{self.calls}"
+        return self.calls
+
+    def use_id(self, call: int) -> str:
+        """Return the tool use id of a call."""
+        return f"{self.session_id}:{call}"
+
+    def recall_id(self, call: int) -> str:
+        """Return the id that a search has as a recall event: its sidecar carries it as `result_set_id`."""
+        return recall_id(self.session_id, self.use_id(call))
+
+    def record(self, call: int, tool: str, arguments: dict[str, Any], reply: Reply, started: datetime) -> None:
+        """Publish one call; never raises."""
+        use_id = self.use_id(call)
         event = ToolCalled(
             event_id=EventId(hashlib.sha256(f"mcp:{use_id}".encode()).hexdigest()),
             occurred_at=started,
             ended_at=self.clock.now(),
             agent_id=AgentId(self.agent_id),
             runtime="mcp",
-            source=Source(adapter="mcp-server", uri=self.session_id, position=self.calls),
+            source=Source(adapter="mcp-server", uri=self.session_id, position=call),
             invocation_id=InvocationId(self.session_id),
             session_id=SessionId(self.session_id),
             root_session_id=SessionId(self.session_id),
             tool_use_id=ToolUseId(use_id),
             id_quality="run_scoped",
-            turn_index=self.calls,
+            turn_index=call,
             tool=tool,
             tool_raw=f"mcp__trodden__{tool}",
             input=arguments,
@@ -83,7 +96,7 @@ class Telemetry:
         try:
             self.emit(event)
         except Exception as error:  # telemetry may not fail a search, whatever the callback does
-            log.warning("call %s of %s was not published: %s", self.calls, tool, error)
+            log.warning("call %s of %s was not published: %s", call, tool, error)
 
 
 def build(toolbox: Toolbox, telemetry: Telemetry, *, version: str = "") -> MCPServer[Any]:
@@ -91,12 +104,13 @@ def build(toolbox: Toolbox, telemetry: Telemetry, *, version: str = "") -> MCPSe
     server: MCPServer[Any] = MCPServer("trodden", instructions=INSTRUCTIONS, version=version, log_level="WARNING")
 
     async def call(tool: str, arguments: dict[str, Any], work: Callable[[], Reply]) -> types.CallToolResult:
-        started = telemetry.clock.now()
+        number, started = telemetry.begin(), telemetry.clock.now()
         try:
-            reply = await anyio.to_thread.run_sync(work)
+            reply = (await anyio.to_thread.run_sync(work)).sealed(telemetry.recall_id(number))
         except ValueError as error:
             reply = Reply(f"{tool}: {error}", {"error": str(error)}, is_error=True)
-        telemetry.record(tool, {key: value for key, value in arguments.items() if value is not None}, reply, started)
+        given = {key: value for key, value in arguments.items() if value is not None}
+        telemetry.record(number, tool, given, reply, started)
         content = types.TextContent(type="text", text=reply.text)
         return types.CallToolResult(content=[content], structured_content=reply.structured, is_error=reply.is_error)
 

@@ -33,10 +33,20 @@ class Reply:
     """What a tool answers."""
 
     text: str
-    """For the agent; search tools end it with the sidecar line."""
+    """For the agent."""
     structured: dict[str, Any]
     outcome: RecallOutcome | None = None
+    """What a search says of itself; null for tools that do not search."""
     is_error: bool = False
+
+    def sealed(self, result_set_id: str | None = None) -> Reply:
+        """Return the reply as it is sent: its outcome with this id, as the text's last line and in the structure."""
+        if self.outcome is None:
+            return self
+        said = msgspec.structs.replace(self.outcome, result_set_id=result_set_id)
+        return Reply(
+            with_sidecar(self.text, said), {"recall_meta": to_fields(said), **self.structured}, said, self.is_error
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +111,9 @@ class Toolbox:
             ),
         )
         rows = [{**asdict(one), "direct": one.is_direct, "confidence": round(one.confidence, 3)} for one in page]
-        structured = {"recall_meta": to_fields(said), "rows": rows, "total": len(matrix.rows)}
-        structured |= {"by_source": dict(matrix.by_source), "gaps": list(matrix.gaps), "offset": offset}
-        return Reply(with_sidecar("\n".join(coverage_lines(query, matrix, page, offset)), said), structured, said)
+        structured = {"rows": rows, "total": len(matrix.rows), "by_source": dict(matrix.by_source)}
+        structured |= {"gaps": list(matrix.gaps), "offset": offset}
+        return Reply("\n".join(coverage_lines(query, matrix, page, offset)), structured, said)
 
     def graph_resolve(self, query: str, *, depth: int = 1, relations: Sequence[str] = ()) -> Reply:
         """Resolve an id to the documents around it; other queries to candidates to choose from."""
@@ -143,8 +153,8 @@ class Toolbox:
         lines = [f"{len(found.items)} changed since {found.since:%Y-%m-%d %H:%M} UTC:", *map(recent_line, found.items)]
         lines += [found.nudge] if found.nudge is not None else []
         items = [{"anchor": r.anchor, "kind": r.kind, "title": r.title, "path": r.file} for r in found.items]
-        structured = {"recall_meta": to_fields(said), "items": items, "dropped_kinds": list(found.dropped)}
-        return Reply(with_sidecar("\n".join(lines), said), structured, said)
+        structured = {"items": items, "dropped_kinds": list(found.dropped)}
+        return Reply("\n".join(lines), structured, said)
 
     def get_thread_context(
         self, thread_id: str, message_id: str | None = None, before: int = 3, after: int = 3
@@ -231,10 +241,9 @@ class Toolbox:
         quoted = [f"[{hit.anchor}] {found.passage.text}" for hit in answer.hits for found in hit.passages[:1]] or [
             f"[{hit.anchor}] {hit.snippet}" for hit in answer.hits
         ]
-        said = outcome(answer)
         head = f'{len(quoted)} passages bear on "{query}". No model has judged them: read, then conclude.'
         text = "\n\n".join([head if quoted else f'Nothing found that bears on "{query}".', *quoted])
-        return Reply(with_sidecar(_bounded([text]), said), structured(answer), said, is_error=answer.failed)
+        return Reply(_bounded([text]), structured(answer), outcome(answer), is_error=answer.failed)
 
     def retain_memory(self, content: str, tags: Sequence[str] = ()) -> Reply:
         """Remember a text for later searches.
@@ -259,9 +268,8 @@ def _bounded(lines: Sequence[str]) -> str:
 
 def search_reply(answer: Answer) -> Reply:
     """Return an answer as a tool's reply."""
-    said = outcome(answer)
     text = answer_text(answer, nudge=coverage_nudge(answer.request.query))
-    return Reply(with_sidecar(text, said), structured(answer), said, is_error=answer.failed)
+    return Reply(text, structured(answer), outcome(answer), is_error=answer.failed)
 
 
 def graph_reply(query: str, found: GraphAnswer, *, estimator: Estimator = "spec") -> Reply:
@@ -282,7 +290,6 @@ def graph_reply(query: str, found: GraphAnswer, *, estimator: Estimator = "spec"
         priors_as_of=found.priors_as_of,
     )
     structured_graph = {
-        "recall_meta": to_fields(said),
         "status": resolution.status,
         "resolved": resolution.resolved,
         "note": resolution.note,
@@ -293,7 +300,7 @@ def graph_reply(query: str, found: GraphAnswer, *, estimator: Estimator = "spec"
             for s in resolution.ranked
         ],
     }
-    return Reply(with_sidecar("\n".join(graph_lines(query, found)), said), structured_graph, said)
+    return Reply("\n".join(graph_lines(query, found)), structured_graph, said)
 
 
 def _node(anchor: str, rank: int, hit: Hit | None) -> Candidate:
@@ -303,10 +310,9 @@ def _node(anchor: str, rank: int, hit: Hit | None) -> Candidate:
 
 
 def structured(answer: Answer) -> dict[str, Any]:
-    """Return an answer as plain JSON data: the sidecar, the results, and the state of the index."""
+    """Return an answer as plain JSON data: the results, and the state of the index."""
     coverage = answer.coverage
     return {
-        "recall_meta": to_fields(outcome(answer)),
         "results": [_result(hit) for hit in answer.hits],
         "confident": answer.confident,
         "tier": answer.tier,

@@ -197,7 +197,7 @@ def _find(text: str, term: str) -> int:
     return found.start() if found is not None else -1
 
 
-def outcome(answer: Answer, *, result_set_id: str | None = None) -> RecallOutcome:
+def outcome(answer: Answer) -> RecallOutcome:
     """Return what the answer says of itself to machines: the sidecar."""
     request, reranked = answer.request, answer.reranked
     status, count = settle(len(answer.hits), degraded=answer.degraded and not answer.hits, failed=answer.failed)
@@ -221,7 +221,6 @@ def outcome(answer: Answer, *, result_set_id: str | None = None) -> RecallOutcom
         ranker_id=reranked.ranker_id if reranked is not None else None,
         ranker_mode=answer.served.ranker_mode if answer.served is not None else None,
         priors_as_of=answer.priors_as_of,
-        result_set_id=result_set_id,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
+from correlator.identity import recall_id_of
 from memory.mcp.publisher import CallPublisher
 from memory.mcp.server import Telemetry, build
 from memory.mcp.tools import Toolbox
@@ -57,6 +58,7 @@ def test_a_search_answers_text_and_the_same_outcome_as_sidecar_and_structure(sto
     assert text.startswith('Found 1 result(s) for "除垢"')
     assert said is not None
     assert said == outcome.from_structured(result.structured_content) == events[0].recall
+    assert said.result_set_id == recall_id_of(events[0])
     assert (events[0].tool, events[0].status, events[0].input["query"]) == ("search_evidence", ToolStatus.OK, "除垢")
 
 
