@@ -177,8 +177,11 @@ class Correlator:
 
     async def _flush_part(self, partition: Partition, part: _Part, now: datetime, documents: Documents) -> None:
         still = now - part.taken_at
-        silent, quiet = still >= self._options.policy.idle_timeout, still >= QUIET
-        conclusions = part.core.flush(silent_until=now if silent else None, quiet=quiet, documents=documents)
+        silent_until = now if still >= self._options.policy.idle_timeout else None
+        if overslept := part.core.overslept(silent_until=silent_until):
+            await self._restore(partition, part.core, overslept)
+            self._work.set()  # there may be more
+        conclusions = part.core.flush(silent_until=silent_until, quiet=still >= QUIET, documents=documents)
         await self._deliver(conclusions)
         if self._parts.get(partition) is not part:
             return  # it moved meanwhile: its new owner writes the markers
@@ -186,7 +189,8 @@ class Correlator:
             entries = {key: _encode(marker) for key, marker in conclusions.markers.items()}
             await patiently(partial(self._journal.put, partition.number, entries))
         part.core.delivered(conclusions)
-        while part.unacked and part.unacked[0].offset < part.core.frontier:
+        frontier = part.core.frontier
+        while part.unacked and part.unacked[0].offset < frontier:
             part.unacked.popleft()()
         self._measure_part(conclusions, partition, part, now)
 
@@ -272,12 +276,10 @@ class Correlator:
                 await patiently(partial(self._emitter.emit, topic.dead, key=key, value=deadletter.encode(letter)))
 
     async def _adopt(self, partition: Partition) -> _Part:
-        """Take a partition over: with the markers of its earlier owners, and what they left open."""
+        """Take a partition over, with the markers of its earlier owners."""
         entries = await patiently(partial(self._journal.entries, partition.number))
         markers = {key: msgspec.json.decode(value, type=Marker) for key, value in entries.items()}
         core = PartitionCore(self._options.policy, self._options.limits, markers)
-        if left_open := core.left_open():
-            await self._restore(partition, core, left_open)
         part = self._parts[partition] = _Part(core, self._clock.now())
         return part
 

@@ -6,7 +6,8 @@ below it is concluded and delivered, or when a marker says where its invocation 
 
 Markers: one small journal entry an invocation, written when it closed, and when it has been open for so long that it
 would hold the commit back. They keep a closed invocation closed when its events come again, and tell where to read
-when a late event comes after the state is gone.
+when an event comes after the state is gone: that of a closed invocation, or of one that was parked because it was
+silent for long and memory is bounded. An owner begins with all open invocations of the earlier one parked.
 
 The watermark is the largest event time seen, never more than `MAX_AHEAD` past the append time of its record. It
 decides when a silent invocation is closed, and nothing else.
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 import msgspec
 
@@ -42,6 +44,8 @@ class Limits:
 
     closed_events: int = 50_000
     """Events of closed invocations kept for late ones to join without reading again; the oldest closed go first."""
+    open_events: int = 50_000
+    """Events of open invocations kept in memory; those that were silent longest are parked, to be read again."""
     held_messages: int = 2_000
     """An open invocation that began so many messages ago gets a marker instead of holding the commit back."""
 
@@ -117,6 +121,8 @@ class PartitionCore:
         self._dirty: set[str] = set()
         self._untold: set[str] = set()
         """Open invocations that have grown since their trajectory was emitted."""
+        self._parked = {key: marker.watermark for key, marker in self._markers.items() if marker.open}
+        """Open invocations that are not in memory, with the event time that their idleness counts from."""
         self._closed_events = 0
         self._next_offset = 0
         self._idle_looked_at = MIN_TIME
@@ -126,7 +132,7 @@ class PartitionCore:
     @property
     def open_invocations(self) -> int:
         """Invocations whose conclusions may still change without a late event."""
-        return len(self._open)
+        return len(self._open) + len(self._parked)
 
     @property
     def frontier(self) -> int:
@@ -134,9 +140,11 @@ class PartitionCore:
         holding = (self._held[key].holds_from for key in self._open)
         return min((offset for offset in holding if offset is not None), default=self._next_offset)
 
-    def left_open(self) -> dict[str, Marker]:
-        """Return the invocations that an earlier owner left open behind its commit: restore them before feeding."""
-        return {key: marker for key, marker in self._markers.items() if marker.open and key not in self._held}
+    def overslept(self, *, silent_until: datetime | None = None, most: int = 100) -> dict[str, Marker]:
+        """Return some of the parked invocations that have become idle: restore them before the next flush."""
+        now = max(self.watermark, silent_until or MIN_TIME)
+        due = (key for key, since in self._parked.items() if now - since >= self._policy.idle_timeout)
+        return {key: self._markers[key] for key in islice(due, most)}
 
     def missing(self, offset: int, events: Iterable[ToolEvent]) -> dict[str, Marker]:
         """Return the invocations that late events belong to and whose state is gone: restore them before feeding."""
@@ -146,13 +154,16 @@ class PartitionCore:
 
     def restore(self, key: str, marker: Marker, events: Iterable[ToolEvent]) -> None:
         """Take back an invocation from its events between `marker.first` and `marker.last`, as they were read again."""
+        if key in self._held:
+            return  # somebody else was faster, and has fed it since
+        idle_since = self._parked.pop(key, self.watermark)
         state: Invocation | None = None
         for event in events:
             state = evolve(state, event)
         if state is None:
             del self._markers[key]  # the log has forgotten it: what still comes stands alone
             return
-        held = _Held(state, marker.first, marker.last, None, state.last_event_at, self.watermark, not marker.open)
+        held = _Held(state, marker.first, marker.last, None, state.last_event_at, idle_since, not marker.open)
         self._held[key] = held
         if marker.open:
             self._open.add(key)
@@ -238,6 +249,7 @@ class PartitionCore:
                 self._open.discard(key)
                 self._keep(key, held)
         self._forget_oldest()
+        self._park_oldest()
 
     def _keep(self, key: str, held: _Held) -> None:
         """Keep a closed invocation for late events."""
@@ -251,6 +263,21 @@ class PartitionCore:
             oldest = next(iter(self._closed))
             del self._closed[oldest]
             self._closed_events -= self._held.pop(oldest).state.events
+
+    def _park_oldest(self) -> None:
+        """Drop open invocations beyond the limit that have their marker, a fifth at a time."""
+        excess = sum(self._held[key].state.events for key in self._open) - self._limits.open_events
+        if excess <= 0:
+            return
+        excess += self._limits.open_events // 5
+        for key in sorted(self._open - self._dirty, key=lambda key: self._held[key].last):
+            held = self._held[key]
+            if excess > 0 and held.holds_from is None:
+                self._parked[key] = max(held.last_event, held.watermark_then)
+                self._open.discard(key)
+                self._untold.discard(key)
+                del self._held[key]
+                excess -= held.state.events
 
     def _overdue(self, messages: int) -> set[str]:
         """Return the open invocations that hold the commit back by more than so many messages."""

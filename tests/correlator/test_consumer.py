@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from correlator.documents import Documents
 from correlator.offline import correlate
-from correlator.partition import Limits
+from correlator.partition import Limits, PartitionCore
 from streams import deadletter
 from streams.errors import DlqLimitExceeded
 from streams.events import DocumentIndexed, SessionId, ToolEvent
@@ -34,7 +34,7 @@ from tests.correlator.local_worker import (
 
 Phase = Literal["open", "changed", "final"]
 
-TIGHT = Limits(closed_events=0, held_messages=5)
+TIGHT = Limits(closed_events=0, open_events=20, held_messages=5)
 """So little memory that every late event and every long invocation has to be read again."""
 
 
@@ -202,6 +202,48 @@ def test_a_silent_invocation_closes_once_the_partition_has_been_silent_for_the_i
 
     assert "final" not in before
     assert after == {"final"}
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_open_invocations_that_are_more_than_memory_may_hold_close_all_the_same(restarted: bool) -> None:
+    events = [event for number in range(40) for event in an_invocation(number, ends=False)]
+    last = an_invocation(40)
+
+    async def scenario() -> tuple[set[Phase], LocalLog]:
+        log = LocalLog(partitions=1)
+        await publish(log, events)
+        worker = LocalWorker(log, limits=TIGHT)
+        await worker.finish()
+        before = {recall.phase for recall in final_recalls(log).values()}
+        if restarted:
+            await worker.kill()
+            worker = LocalWorker(log, limits=TIGHT)
+        await publish(log, last)
+        await worker.finish()
+        worker.clock.at += timedelta(hours=2)
+        for _ in range(3):
+            await worker.flush()
+        return before, log
+
+    before, log = asyncio.run(scenario())
+
+    assert "final" not in before
+    recalls, trajectories = correlate([*events, *last])
+    assert final_recalls(log) == by_id(recalls)
+    assert final_trajectories(log) == {each.trajectory_id: each for each in trajectories}
+
+
+def test_memory_holds_no_more_events_of_open_invocations_than_the_limit() -> None:
+    core = PartitionCore(limits=Limits(open_events=20, held_messages=5))
+    for offset in range(30):
+        core.feed(offset, an_invocation(offset, ends=False), at(40.0 * offset))
+        core.delivered(core.flush(quiet=True))
+
+    parked = core.overslept(silent_until=at(100_000), most=1000)
+
+    assert core.open_invocations == 30
+    assert 26 <= len(parked) < 30
+    assert core.frontier == 30
 
 
 def test_what_cannot_be_read_becomes_a_dead_letter_and_the_rest_of_the_message_is_used() -> None:
