@@ -91,6 +91,7 @@ def recall_event(
         clock_skew_ms=search.skew_ms,
         base_order=outcome.base_order,
         reranked_order=outcome.reranked_order,
+        other_order=outcome.other_order,
         ranker_id=outcome.ranker_id,
         ranker_mode=outcome.ranker_mode,
     )

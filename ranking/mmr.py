@@ -8,7 +8,7 @@ and one shared keyword would outweigh them all. Source: F200 "MMR" (OQ-3), AC-C3
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Vector = Sequence[float] | NDArray[np.floating[Any]]
+
+Likeness = Callable[[int], Floats]
+"""Gives for one item, by its position, how alike it is to every item."""
 
 DEFAULT_LAMBDA = 0.7
 POOL_PER_RESULT = 3
@@ -28,25 +31,29 @@ def mmr_applies(pool_size: int, limit: int, mode: str) -> bool:
     return mode == "hybrid" and limit > 0 and pool_size >= POOL_PER_RESULT * limit
 
 
-def similarity_matrix(keywords: Sequence[Sequence[str]], vectors: Sequence[Vector | None] = ()) -> Floats:
-    """Return how alike every two items are, in [0, 1]: cosine where all have vectors, else the share of keywords.
+def likeness(keywords: Sequence[Sequence[str]], vectors: Sequence[Vector | None] = ()) -> Likeness:
+    """Return how alike items are, in [0, 1]: cosine where all have vectors, else the share of keywords.
 
     An item without keywords is like none, not even like another without any.
     """
     if vectors and all(vector is not None for vector in vectors):
         rows = np.asarray(vectors, dtype=np.float32)
-        products = (rows @ rows.T).astype(np.float64)
-        norms = np.sqrt(products.diagonal())
+        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         norms[norms == 0.0] = 1.0
-        return np.clip(products / norms / norms[:, None], 0.0, 1.0)
+        return lambda item: np.clip(rows @ (rows[item] / norms[item]) / norms, 0.0, 1.0).astype(np.float64)
     columns: dict[str, int] = {}
     column = [columns.setdefault(word, len(columns)) for words in keywords for word in words]
     row = np.repeat(np.arange(len(keywords)), [len(words) for words in keywords])
     marks = np.zeros((len(keywords), max(1, len(columns))))
     marks[row, np.array(column, dtype=np.int64)] = 1.0
-    common: Floats = marks @ marks.T
-    sizes = common.diagonal()
-    return np.divide(common, np.maximum(sizes[:, None] + sizes[None, :] - common, 1.0))
+    sizes = marks.sum(axis=1)
+
+    def share(item: int) -> Floats:
+        common: Floats = marks @ marks[item]
+        shares: Floats = common / np.maximum(sizes[item] + sizes - common, 1.0)
+        return shares
+
+    return share
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ class Diversified:
 
 def diversify(
     scores: Sequence[float],
-    similarities: Floats,
+    like: Likeness,
     *,
     limit: int,
     lambda_: float = DEFAULT_LAMBDA,
@@ -69,9 +76,9 @@ def diversify(
 ) -> Diversified:
     """Choose `limit` items greedily; the rest follow by what is left of their score.
 
-    `scores` are in any unit, higher is better; `lambda_` 1 is pure relevance, 0 pure diversity; `latest` gives the last
-    0-based place that an item may take, for those that must not sink. Score plus penalty falls along the order, except
-    below an item that `latest` brought forward.
+    `scores` are in any unit, higher is better; `like` is asked for the chosen only; `lambda_` 1 is pure relevance, 0
+    pure diversity; `latest` gives the last 0-based place that an item may take, for those that must not sink. Score
+    plus penalty falls along the order, except below an item that `latest` brought forward.
 
     Raises:
         ValueError: for a lambda outside [0, 1].
@@ -90,7 +97,7 @@ def diversify(
         chosen.append(pick)
         own[pick] = -np.inf
         cost[pick] = worst[pick]
-        np.maximum(worst, similarities[pick], out=worst)
+        np.maximum(worst, like(pick), out=worst)
         value = own - (1.0 - lambda_) * worst
     rest = np.flatnonzero(own >= 0.0)
     cost[rest] = worst[rest]

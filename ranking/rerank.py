@@ -15,7 +15,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Literal
@@ -24,7 +24,7 @@ import numpy as np
 
 from ranking.constitutional import is_constitutional
 from ranking.explain import Estimator, Explanation, evidence
-from ranking.mmr import DEFAULT_LAMBDA, Floats, Vector, diversify, mmr_applies, similarity_matrix
+from ranking.mmr import DEFAULT_LAMBDA, Floats, Vector, diversify, likeness, mmr_applies
 from ranking.recency import age_days, recency
 from streams.recall import AnchorPrior
 
@@ -89,6 +89,8 @@ class Reranked:
     """Null when no reranker ran: mode `off`, fewer than two results, or priors that could not be read."""
     explanations: Mapping[str, Explanation]
     """By anchor, in the order shown; empty when no reranker ran. In shadow: of the order that was not shown."""
+    other_order: tuple[str, ...] | None = None
+    """What the estimator that does not rank would have made of it; null as `reranked_order`."""
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -119,9 +121,22 @@ def rerank(
     order = climb(range(len(items)), scores.neutral, protected=scores.protected, walls=scores.pinned)
     if mmr_applies(len(items), limit, search_mode):
         order = scores.diversify(order, limit, settings.mmr_lambda)
-    final = climb(order, scores.final, protected=scores.protected, walls=scores.pinned, max_places=settings.max_places)
-    explanations = Waterfalls(scores, order, final)
-    return Reranked(settings.mode, ranker_id(settings), base, tuple(explanations), explanations)
+    final_scores = scores.by(settings.estimator)
+    final, other = (
+        climb(order, by, protected=scores.protected, walls=scores.pinned, max_places=settings.max_places)
+        for by in (final_scores, scores.by(_OTHER[settings.estimator]))
+    )
+    return Reranked(
+        mode=settings.mode,
+        ranker_id=ranker_id(settings),
+        base_order=base,
+        reranked_order=tuple(items[place].anchor for place in final),
+        explanations=Waterfalls(scores, order, final, final_scores),
+        other_order=tuple(items[place].anchor for place in other),
+    )
+
+
+_OTHER: dict[Estimator, Estimator] = {"spec": "calibrated", "calibrated": "spec"}
 
 
 def climb(
@@ -206,10 +221,16 @@ class _Scores:
             for share, (authority, fresh, stale) in zip(self.relevance, self.parts, strict=True)
         ]
         self.priors = {place: prior for place, item in enumerate(items) if (prior := priors.get(item.anchor))}
-        self.final = self.neutral.copy()
-        for place in self.priors:
-            self.final[place] += self.effect(place)[0] * self.relevance[place]
         self.mmr = np.zeros(len(items))
+
+    def by(self, estimator: Estimator) -> list[float]:
+        """Return every item's score with the consumption that one estimator sees in it."""
+        scores: list[float] = (self.neutral + self.mmr).tolist()
+        settings = replace(self.settings, estimator=estimator)
+        for place, prior in self.priors.items():
+            effect, _ = prior_effect(prior, settings, constitutional=place in self.constitutional)
+            scores[place] += effect * self.relevance[place]
+        return scores
 
     def effect(self, place: int) -> tuple[float, str]:
         """Return the share of its relevance that an item's prior adds or takes, and the rule that decided it."""
@@ -217,23 +238,21 @@ class _Scores:
 
     def diversify(self, order: Sequence[int], limit: int, lambda_: float) -> list[int]:
         """Return the neutral order with near-duplicates apart; protected items keep their place or rise."""
-        similarities = similarity_matrix(
-            [self.items[item].keywords for item in order], [self.items[item].vector for item in order]
-        )
+        like = likeness([self.items[item].keywords for item in order], [self.items[item].vector for item in order])
         latest = {place: place for place, item in enumerate(order) if item in self.protected}
-        spread = diversify(
-            [self.neutral[item] for item in order], similarities, limit=limit, lambda_=lambda_, latest=latest
-        )
+        spread = diversify([self.neutral[item] for item in order], like, limit=limit, lambda_=lambda_, latest=latest)
         self.mmr[list(order)] = spread.penalties
-        self.final = (np.asarray(self.final) + self.mmr).tolist()
         return [order[place] for place in spread.order]
 
 
 class Waterfalls(Mapping[str, Explanation]):
     """The explanations of one rerank by anchor, in its order; each is written when it is asked for."""
 
-    def __init__(self, scores: _Scores, neutral: Sequence[int], final: Sequence[int]) -> None:
+    def __init__(
+        self, scores: _Scores, neutral: Sequence[int], final: Sequence[int], final_scores: Sequence[float]
+    ) -> None:
         self._scores = scores
+        self._final_scores = final_scores
         self._without = {item: rank for rank, item in enumerate(neutral, start=1)}
         self._places = {scores.items[item].anchor: (rank, item) for rank, item in enumerate(final, start=1)}
 
@@ -262,7 +281,7 @@ class Waterfalls(Mapping[str, Explanation]):
                 "mmr": float(scores.mmr[place]),
                 "prior": effect * relevance,
             },
-            score=scores.final[place],
+            score=self._final_scores[place],
             protected=place in scores.protected,
             prior=evidence(prior, scores.settings.estimator, effect, rule) if prior else None,
         )

@@ -129,6 +129,8 @@ class RecallOutcome(
     base_order: tuple[str, ...] | None = None
     """Anchors in the order without the reranker, when one ran in shadow or on."""
     reranked_order: tuple[str, ...] | None = None
+    other_order: tuple[str, ...] | None = None
+    """What the estimator that does not rank would have made of it: the other one runs in shadow."""
     ranker_id: str | None = None
     ranker_mode: Literal["off", "shadow", "on", "interleave"] | None = None
     priors_as_of: datetime | None = None
@@ -237,6 +239,8 @@ class RecallEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     """Largest backward step of event time that was clamped; 0 when none."""
     base_order: tuple[str, ...] | None = None
     reranked_order: tuple[str, ...] | None = None
+    other_order: tuple[str, ...] | None = None
+    """What the estimator that does not rank would have made of it: the other one runs in shadow."""
     ranker_id: str | None = None
     ranker_mode: str | None = None
     schema_version: int = RECALL_SCHEMA_VERSION

@@ -218,6 +218,7 @@ RECALL_EVENTS = _table(
         ("clock_skew_ms", pa.int64()),
         ("base_order", pa.list_(TEXT)),
         ("reranked_order", pa.list_(TEXT)),
+        ("other_order", pa.list_(TEXT)),
         ("ranker_id", TEXT),
         ("ranker_mode", TEXT),
         ("schema_version", pa.int32()),

@@ -201,7 +201,12 @@ def outcome(answer: Answer) -> RecallOutcome:
     """Return what the answer says of itself to machines: the sidecar."""
     request, reranked = answer.request, answer.reranked
     status, count = settle(len(answer.hits), degraded=answer.degraded and not answer.hits, failed=answer.failed)
-    ran = reranked is not None and reranked.reranked_order is not None
+    kept = request.limit + ORDER_BELOW
+
+    def logged(order: Sequence[str] | None) -> tuple[str, ...] | None:
+        ran = reranked is not None and reranked.reranked_order is not None
+        return tuple(order[:kept]) if ran and order is not None else None
+
     return RecallOutcome(
         result_status=status,
         result_count=count,
@@ -214,10 +219,9 @@ def outcome(answer: Answer) -> RecallOutcome:
         depth=request.depth,
         intent=request.intent,
         candidates=tuple(candidate(found, answer.served) for found in answer.hits),
-        base_order=reranked.base_order[: request.limit + ORDER_BELOW] if reranked is not None and ran else None,
-        reranked_order=reranked.reranked_order[: request.limit + ORDER_BELOW]
-        if reranked is not None and reranked.reranked_order is not None
-        else None,
+        base_order=logged(reranked.base_order) if reranked is not None else None,
+        reranked_order=logged(reranked.reranked_order) if reranked is not None else None,
+        other_order=logged(reranked.other_order) if reranked is not None else None,
         ranker_id=reranked.ranker_id if reranked is not None else None,
         ranker_mode=answer.served.ranker_mode if answer.served is not None else None,
         priors_as_of=answer.priors_as_of,

@@ -196,6 +196,7 @@ def test_a_consumption_prior_lifts_a_document_and_says_so(store: SearchStore, tm
     assert "~ reranked, not shown: rank 1, up from 3" in answer_text(shadow)
     assert outcome(shadow).reranked_order == outcome(on).reranked_order
     assert outcome(on).base_order == outcome(shadow).base_order
+    assert outcome(on).other_order == outcome(shadow).other_order == outcome(on).base_order
     assert outcome(on).priors_as_of == NOW
 
 

@@ -176,3 +176,15 @@ def test_outside_hybrid_a_constitutional_document_that_is_not_stale_never_stands
 
 def test_climbing_without_a_bound_sorts() -> None:
     assert climb([0, 1, 2, 3], [1.0, 3.0, 2.0, 4.0], protected=set()) == [3, 1, 2, 0]
+
+
+@pytest.mark.parametrize(("estimator", "first", "other"), [("spec", "b", "a"), ("calibrated", "a", "b")])
+def test_what_the_other_estimator_would_have_shown_is_kept(estimator: str, first: str, other: str) -> None:
+    priors = {"b": a_prior("b", 0.3, z=0.0)}
+    settings = RerankSettings(mode="on", estimator=estimator)  # type: ignore[arg-type]  # parametrized text
+
+    found = rerank(a_pool(*"abc"), priors, now=NOW, settings=settings, limit=3)
+
+    assert found.other_order is not None
+    assert (found.shown[0], found.other_order[0]) == (first, other)
+    assert sorted(found.other_order) == ["a", "b", "c"]

@@ -10,7 +10,7 @@ import msgspec
 
 from ranking.constitutional import is_constitutional
 from ranking.gate import Figures, friction_alarms, spec_conditions
-from ranking.mmr import DEFAULT_LAMBDA, diversify, mmr_applies, similarity_matrix
+from ranking.mmr import DEFAULT_LAMBDA, diversify, likeness, mmr_applies
 from ranking.priors import WINDOW_DAYS, AnchorRecord, spec_prior
 from ranking.recency import age_days, read_date, recency
 from ranking.rerank import RankItem, RerankSettings, mode_of, rerank
@@ -161,7 +161,7 @@ def fresh(case: Record) -> Record:
 def mmr(case: Record) -> Record:
     """Answer one vector of area `mmr`."""
     if "keywords_a" in case:
-        return {"similarity": float(similarity_matrix([case["keywords_a"], case["keywords_b"]])[0, 1])}
+        return {"similarity": float(likeness([case["keywords_a"], case["keywords_b"]])(0)[1])}
     if "pool_size" in case:
         return {"mmr_applied": mmr_applies(case["pool_size"], case["limit"], case["mode"])}
     if "configured_lambda" in case:
@@ -169,11 +169,11 @@ def mmr(case: Record) -> Record:
     items, limit = case["items"], case["limit"]
     order = list(range(len(items)))
     if mmr_applies(len(items), limit, case["mode"]):
-        similarities = similarity_matrix([item["keywords"] for item in items], [item.get("vector") for item in items])
+        like = likeness([item["keywords"] for item in items], [item.get("vector") for item in items])
         latest = {place: place for place, item in enumerate(items) if item.get("pinned")}
         order = diversify(
             [item["score"] for item in items],
-            similarities,
+            like,
             limit=limit,
             lambda_=case.get("lambda", DEFAULT_LAMBDA),
             latest=latest,
