@@ -13,7 +13,7 @@ from correlator.offline import correlate
 from correlator.window import CODING_V1, CorrelatorPolicy, policy_named
 from streams.events import TokenCost, ToolEvent, ToolStatus, Usage
 from streams.recall import RecallEvent
-from tests.correlator.builders import T0, a_call, a_read, a_search, a_start, an_end, at
+from tests.correlator.builders import T0, a_call, a_read, a_search, a_start, an_end, at, candidates, outcome
 
 
 def state_of(*events: ToolEvent) -> Invocation:
@@ -222,3 +222,18 @@ def test_another_agents_calls_are_not_in_the_trajectory() -> None:
 def test_an_invocation_without_a_search_has_no_trajectory() -> None:
     assert correlate([a_read("n/a.md"), an_end(at_s=3)]) == ([], [])
     assert correlate([a_start(), an_end(at_s=3)]) == ([], [])
+
+
+def test_what_the_sidecar_says_of_ranking_is_kept_as_it_was_said() -> None:
+    said = {
+        "base_order": ("a", "b"),
+        "reranked_order": ("b", "a"),
+        "other_order": ("a", "b"),
+        "ranker_id": "spec-1",
+        "ranker_mode": "interleave",
+    }
+    search = a_call("search_evidence", {"query": "kiln"}, recall=outcome(candidates("n/a.md"), **said))
+
+    recall = recall_of(search, an_end(at_s=9))
+
+    assert {name: getattr(recall, name) for name in said} == said
