@@ -94,9 +94,13 @@ def batches(events: Sequence[LogEvent]) -> Iterator[bytes]:
 def decode(value: bytes) -> tuple[list[LogEvent], list[BadLine]]:
     """Return the events of a message in order, and the lines that are none. Never raises for bad bytes."""
     try:
-        return _fast.decode_lines(value), []
+        events = _fast.decode_lines(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _decode_slowly(value)
+    for event in events:
+        if event.schema_version != SCHEMA_VERSION:
+            return _decode_slowly(value)
+    return events, []
 
 
 def _decode_slowly(value: bytes) -> tuple[list[LogEvent], list[BadLine]]:
@@ -115,10 +119,14 @@ def _decode_slowly(value: bytes) -> tuple[list[LogEvent], list[BadLine]]:
 
 def decode_line(line: bytes, index: int = 0) -> LogEvent | BadLine:
     """Return the event of one line, upcast and with its unknown fields in `extra`, or say why it is none."""
+    failure: Exception | None = None
     try:
-        return _fast.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fast_failure:
-        failure = fast_failure
+        event = _fast.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        failure = error
+    else:
+        if event.schema_version == SCHEMA_VERSION:
+            return event
     try:
         record = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -131,7 +139,8 @@ def decode_line(line: bytes, index: int = 0) -> LogEvent | BadLine:
     try:
         return _convert(record)
     except (msgspec.ValidationError, ValueError, TypeError, KeyError) as error:
-        return BadLine(line, "schema", f"{kind}: {error} (as of version {SCHEMA_VERSION}: {failure})", index)
+        seen = f" (as of version {SCHEMA_VERSION}: {failure})" if failure is not None else ""
+        return BadLine(line, "schema", f"{kind}: {error}{seen}", index)
 
 
 def _convert(record: dict[str, Any]) -> LogEvent:

@@ -107,7 +107,8 @@ class EventBase(
     root_session_id: SessionId
     """First session of the lineage; the message key, so that forks and subagents meet in one partition."""
     thread_id: str = ""
-    schema_version: int = SCHEMA_VERSION
+    schema_version: int = msgspec.field(default_factory=lambda: SCHEMA_VERSION)
+    """Always written: what a reader of a later version takes for its own would not be upcast."""
     extra: dict[str, Any] = {}
     """Fields of newer producers, kept as they came."""
 
