@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import random
-import signal
 import sys
 import tempfile
 import time
@@ -18,16 +16,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benches.recording import Shape, messages, recording, ticks
-from deploy.child import Child, spawn
+from benches.roles import Roles, quiet
 from deploy.kafka import jars
 from deploy.kafka.cluster import KafkaCluster
 from deploy.replay import Comparison, compare, conclusions_of
-from streams.client import Connection, ensure_topics, lag
+from streams.client import Connection, ensure_topics
 from streams.emitter import KafkaEmitter
 from streams.errors import BrokerUnavailable
 from streams.events import ToolEvent
 from streams.log import Emitter
-from streams.topics import RECALL_EVENTS, TOOL_EVENTS, TRAJECTORIES
+from streams.topics import TOOL_EVENTS
 from warehouse.store import Warehouse
 
 PARTITIONS = 4
@@ -56,7 +54,7 @@ class Report:
     killed: list[str] = field(default_factory=list)
     seconds: float = 0.0
     caught_up_s: float = 0.0
-    """From the last kill until everything was concluded, landed and committed."""
+    """From the last kill, or the last event when that is later, until all was concluded, landed and committed."""
     comparisons: Sequence[Comparison] = ()
 
     @property
@@ -74,9 +72,9 @@ class Run:
         self.folder = folder
         self.cluster = cluster
         self.connection = Connection(bootstrap=cluster.bootstrap, session_timeout_s=SESSION_SECONDS)
-        self.children: dict[str, Child] = {}
+        env = {"TRODDEN_PARTITIONS": str(PARTITIONS), "TRODDEN_FLUSH_SECONDS": "1"}
+        self.roles = Roles(self.connection, folder, env=env)
         self.report = Report()
-        self._over = False
 
     async def __call__(self) -> Report:
         """Stream, kill, wait, compare."""
@@ -85,44 +83,19 @@ class Run:
         started = time.monotonic()
         await ensure_topics(self.connection, partitions=PARTITIONS)
         for name in VICTIMS:
-            self._start(name)
-        watching = asyncio.create_task(self._keep_alive())
+            self.roles.start(name)
+        watching = asyncio.create_task(self.roles.supervise())
         try:
             await asyncio.gather(self._publish(events), self._kill())
-            last_kill = time.monotonic()
-            await self._drain()
-            self.report.caught_up_s = time.monotonic() - last_kill
+            quiet_since = time.monotonic()
+            await self.roles.drained()
+            self.report.caught_up_s = time.monotonic() - quiet_since
         finally:
-            self._over = True
-            await watching
-            for child in self.children.values():
-                child.stop()
+            watching.cancel()
+            self.roles.stop()
         self.report.seconds = time.monotonic() - started
         self.report.comparisons = compare(Warehouse(self.folder), conclusions_of(events))
         return self.report
-
-    def _start(self, name: str) -> None:
-        role = name.partition("-")[0]
-        self.children[name] = spawn(
-            name,
-            [sys.executable, "-m", "deploy.cli.main", "worker", role],
-            log=self.folder / "logs" / f"{name}.log",
-            env={
-                "TRODDEN_DATA": str(self.folder),
-                "TRODDEN_BROKER": self.cluster.bootstrap,
-                "TRODDEN_PARTITIONS": str(PARTITIONS),
-                "TRODDEN_SESSION_SECONDS": str(SESSION_SECONDS),
-                "TRODDEN_FLUSH_SECONDS": "1",
-            },
-        )
-
-    async def _keep_alive(self) -> None:
-        """Start again whoever died, as a supervisor would."""
-        while not self._over:
-            for name, child in list(self.children.items()):
-                if not child.alive and not self._over:
-                    self._start(name)
-            await asyncio.sleep(0.2)
 
     async def _publish(self, events: Sequence[ToolEvent]) -> None:
         """Append every message in order at the planned pace, then let event time close what never ended."""
@@ -157,25 +130,16 @@ class Run:
                 self.cluster.start(1)
                 await asyncio.to_thread(self.cluster.wait, 1)
             else:
-                os.kill(self.children[victim].process.pid, signal.SIGKILL)
+                self.roles.children[victim].process.kill()
             self.report.killed.append(victim)
             if number == storm_at:
                 await self._storm()
 
     async def _storm(self) -> None:
         for _ in range(self.plan.storm):
-            self._start("correlator-3")
+            self.roles.start("correlator-3")
             await asyncio.sleep(self.rng.uniform(1.0, 3.0))
-            self.children.pop("correlator-3").stop()
-
-    async def _drain(self) -> None:
-        """Return once both groups have committed everything, twice in a row."""
-        calm = 0
-        while calm < 2:
-            behind = await lag(self.connection, "trodden-correlator", [TOOL_EVENTS.name])
-            behind |= await lag(self.connection, "trodden-sink", [RECALL_EVENTS.name, TRAJECTORIES.name])
-            calm = 0 if any(behind.values()) else calm + 1
-            await asyncio.sleep(0.5)
+            self.roles.stop(["correlator-3"])
 
 
 def run(plan: Plan, folder: Path, lib: Path) -> Report:
@@ -191,6 +155,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=7)
     arguments = parser.parse_args()
+    quiet()
     shape = Shape(invocations=arguments.invocations, sessions=max(20, arguments.invocations // 10))
     with tempfile.TemporaryDirectory() as folder:
         report = run(Plan(shape=shape, kills=arguments.kills, seed=arguments.seed), Path(folder), jars.fetch())
@@ -199,7 +164,7 @@ def main() -> None:
         print(f"{each.table}: {each.rows:,} rows, {each.lost} lost, {each.extra} extra, {each.differing} differing")
         if each.first:
             print(f"  first: {each.first}")
-    print(f"{report.seconds:.0f} s in all; {report.caught_up_s:.1f} s from the last kill to caught up")
+    print(f"{report.seconds:.0f} s in all; {report.caught_up_s:.1f} s from the last kill and event to caught up")
     sys.exit(0 if report.equal else 1)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -55,14 +57,21 @@ class Roles:
         behind |= await lag(self._connection, SINK_GROUP, [RECALL_EVENTS.name, TRAJECTORIES.name])
         return sum(behind.values())
 
-    async def drained(self) -> None:
-        """Return once both groups have committed everything, twice in a row."""
-        calm = 0
+    async def drained(self, patience_s: float = 120.0) -> None:
+        """Return once both groups have committed everything, twice in a row.
+
+        Raises:
+            BrokerUnavailable: when the backlog has been the same for `patience_s`: a slow machine is waited for.
+        """
+        calm, seen, moved_at = 0, -1, time.monotonic()
         while calm < 2:
-            try:
-                calm = 0 if await self.backlog() else calm + 1
-            except BrokerUnavailable:
-                calm = 0
+            with contextlib.suppress(BrokerUnavailable):
+                behind = await self.backlog()
+                calm = 0 if behind else calm + 1
+                if behind != seen:
+                    seen, moved_at = behind, time.monotonic()
+            if time.monotonic() - moved_at > patience_s:
+                raise BrokerUnavailable(f"expected the backlog to change, got {seen} messages for {patience_s:.0f} s")
             await asyncio.sleep(0.5)
 
 
