@@ -63,13 +63,15 @@ class Roles:
         Raises:
             BrokerUnavailable: when the backlog has been the same for `patience_s`: a slow machine is waited for.
         """
-        calm, seen, moved_at = 0, -1, time.monotonic()
+        seen: int | None = None
+        calm, moved_at = 0, time.monotonic()
         while calm < 2:
+            behind = None
             with contextlib.suppress(BrokerUnavailable):
                 behind = await self.backlog()
-                calm = 0 if behind else calm + 1
-                if behind != seen:
-                    seen, moved_at = behind, time.monotonic()
+            calm = calm + 1 if behind == 0 else 0
+            if behind is not None and behind != seen:
+                seen, moved_at = behind, time.monotonic()
             if time.monotonic() - moved_at > patience_s:
                 raise BrokerUnavailable(f"expected the backlog to change, got {seen} messages for {patience_s:.0f} s")
             await asyncio.sleep(0.5)
