@@ -64,7 +64,7 @@ class WorkerOptions:
     group: str = GROUP
     policy: CorrelatorPolicy = DEFAULT_POLICY
     limits: Limits = field(default_factory=Limits)
-    flush_interval_s: float = 0.03
+    flush_interval_s: float = 0.02
     """Conclusions of so long are delivered together; most of the latency from event to `open` revision."""
     dlq_limit: DlqLimit = field(default_factory=DlqLimit)
 

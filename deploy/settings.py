@@ -40,9 +40,9 @@ class Settings(BaseSettings):
     """Partitions of a topic at its creation. Growing it later moves keys: see docs/guides/streams.md."""
     flush_rows: int = Field(default=5000, ge=1)
     """Rows of a table that the sink lands at the latest."""
-    flush_seconds: float = Field(default=1.5, gt=0)
+    flush_seconds: float = Field(default=1.0, gt=0)
     """Seconds after which the sink lands what it holds."""
-    flush_idle_seconds: float = Field(default=1.5, gt=0)
+    flush_idle_seconds: float = Field(default=1.0, gt=0)
     """Seconds without a new record after which the sink lands what it holds, if that is earlier."""
     retention_days: dict[str, int] = {}
     """Days that a table keeps, as JSON such as `{"tool_events": 90, "dead_letters": 30}`; a table not named keeps
