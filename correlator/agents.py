@@ -20,6 +20,7 @@ import msgspec
 
 from correlator.consumer import Correlator, WorkerOptions
 from correlator.documents import NO_DOCUMENTS, Documents
+from correlator.verifier import verifier
 from correlator.watchdog import Watch
 from streams.app import acknowledge, worker_app
 from streams.client import positions
@@ -60,6 +61,7 @@ async def work(
         KafkaEmitter(options.connection, client_id=options.group) as emitter,
         KafkaJournal(options.connection, PROGRESS.name) as journal,
         KafkaTable(options.connection, DOCUMENTS.name) as table,
+        verifier(options, emitter) as judge,
     ):
         correlator = Correlator(emitter, journal, options, documents=Indexed(table), telemetry=telemetry)
         app = worker_app(options.group, options.connection, folder=options.folder)
@@ -71,6 +73,7 @@ async def work(
             asyncio.create_task(app.wait_until_stopped()),
             asyncio.create_task(stop.wait()),
             asyncio.create_task(_watch(app, options)),
+            asyncio.create_task(judge.run()),
         ]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

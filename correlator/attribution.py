@@ -270,6 +270,8 @@ class Attribution:
         if known is not None and call.ok:
             if handle.edit:
                 known.depth = "edit"
+            if call.grade is Grade.A and call.event.context_epoch == search.call.event.context_epoch:
+                known.grade = Grade.A  # read first and named by the runtime afterwards: the stronger evidence stays
             return None
         hit = self._hit(search, candidate.anchor, candidate.rank, candidate.target, verdict.rule, handle, call, index)
         if not call.ok:

@@ -23,24 +23,31 @@ VERIFYING = ("pr_merged", "ci_passed", "operator_accepted", "reviewer_approved")
 WITHDRAWING = ("reverted", "rejected")
 """Signals that take every earlier acceptance back."""
 
-LAST_MESSAGES = 50
-"""Chat turns after the work that are looked at."""
+OWN_SIGNALS = ("invocation_succeeded",)
+"""Signals that the correlator sees by itself; all others come from outside."""
 
 
 def with_signals(
-    trajectory: TaskTrajectory, signals: Iterable[OutcomeSignalled] = (), messages: Iterable[MessagePosted] = ()
+    trajectory: TaskTrajectory,
+    signals: Iterable[OutcomeSignalled] = (),
+    messages: Iterable[MessagePosted] = (),
+    *,
+    carried: Iterable[VerificationSignal] = (),
 ) -> TaskTrajectory:
     """Return the trajectory with what outside events and chat messages of its thread say of it.
 
     Idempotent and independent of order: the same signals again add nothing. The revision rises with their number.
+
+    Args:
+        trajectory: As it stands.
+        signals: Events from outside; those of another thread are passed over.
+        messages: Chat turns, likewise.
+        carried: Signals that an earlier revision of the trajectory had.
     """
     said = [_of_outcome(signal) for signal in signals if signal.thread_id == trajectory.thread_id]
-    turns = sorted(
-        (message for message in messages if message.thread_id == trajectory.thread_id),
-        key=lambda message: (message.occurred_at, message.event_id),
-    )
-    said += [found for message in turns[-LAST_MESSAGES:] if (found := _of_message(message, trajectory)) is not None]
-    together = dict.fromkeys([*(_bare(each) for each in trajectory.signals), *said])
+    turns = (message for message in messages if message.thread_id == trajectory.thread_id)
+    said += [found for message in turns if (found := _of_message(message, trajectory)) is not None]
+    together = dict.fromkeys([*(_bare(each) for each in (*trajectory.signals, *carried)), *said])
     ordered = sorted(together, key=lambda each: (each.at, each.signal, each.actor, each.target, each.evidence))
     weighed = tuple(
         msgspec.structs.replace(each, verifies=_verifies(each, ordered[place + 1 :], trajectory))
@@ -67,6 +74,11 @@ def _of_outcome(signal: OutcomeSignalled) -> VerificationSignal:
         target=signal.target,
         evidence=signal.evidence or signal.event_id,
     )
+
+
+def is_verdict(message: MessagePosted) -> bool:
+    """Whether a chat turn may be a signal; what bots say, and talk without a verdict, never is."""
+    return message.author_kind in ("operator", "agent") and polarity(message.text) != "none"
 
 
 def _of_message(message: MessagePosted, trajectory: TaskTrajectory) -> VerificationSignal | None:

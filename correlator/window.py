@@ -48,8 +48,9 @@ class CorrelatorPolicy:
     """Everything about attribution that may be set."""
 
     window: WindowPolicy = COMPOUND_V1
-    idle_timeout: timedelta = timedelta(hours=1)
-    """Event time without a call after which an invocation without an end is closed; permission prompts take minutes."""
+    idle_timeout: timedelta = timedelta(hours=24)
+    """Event time without a call after which an invocation without an end is closed; a wait for a person's permission
+    has been seen to take 12.7 h."""
     end_grace: timedelta = timedelta(seconds=60)
     """How much later than the end a call may start, by the skew of two sources, without reopening the invocation."""
     max_open_calls: int = 256

@@ -12,8 +12,18 @@ import msgspec
 
 from correlator.documents import NO_DOCUMENTS, Documents
 from correlator.offline import correlate
+from correlator.signals import with_signals
 from correlator.window import DEFAULT_POLICY, CorrelatorPolicy
-from streams.events import DocumentIndexed, InvocationEnded, InvocationStarted, ToolCalled, ToolEvent
+from streams import codec
+from streams.events import (
+    DocumentIndexed,
+    InvocationEnded,
+    InvocationStarted,
+    MessagePosted,
+    OutcomeSignalled,
+    ToolCalled,
+    ToolEvent,
+)
 from streams.log import Emitter, Record
 from streams.topics import RECALL_EVENTS, TRAJECTORIES, Topic
 from warehouse import rows, schema
@@ -63,15 +73,35 @@ Conclusions = Mapping[Topic, Mapping[str, bytes]]
 """Topic -> id -> message value."""
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was said of finished work, by thread."""
+
+    signals: Mapping[str, Sequence[OutcomeSignalled]]
+    messages: Mapping[str, Sequence[MessagePosted]]
+
+
+NOTHING_SAID = Said({}, {})
+
+
 def conclusions_of(
-    events: Iterable[ToolEvent], policy: CorrelatorPolicy = DEFAULT_POLICY, documents: Documents = NO_DOCUMENTS
+    events: Iterable[ToolEvent],
+    policy: CorrelatorPolicy = DEFAULT_POLICY,
+    documents: Documents = NO_DOCUMENTS,
+    said: Said = NOTHING_SAID,
 ) -> Conclusions:
     """Return the final messages that these events come to."""
     recalls, trajectories = correlate(events, policy=policy, documents=documents)
+    weighed = (
+        with_signals(each, said.signals.get(each.thread_id, ()), said.messages.get(each.thread_id, ()))
+        if each.thread_id
+        else each
+        for each in trajectories
+    )
     encode = msgspec.json.Encoder().encode
     return {
         RECALL_EVENTS: {recall.recall_id: encode(recall) for recall in recalls},
-        TRAJECTORIES: {each.trajectory_id: encode(each) for each in trajectories},
+        TRAJECTORIES: {each.trajectory_id: encode(each) for each in weighed},
     }
 
 
@@ -82,6 +112,19 @@ def raw_events(
     for event in warehouse.tool_events(since=since, until=until):
         if isinstance(event, ToolCalled | InvocationStarted | InvocationEnded):
             yield event
+
+
+def said(warehouse: Warehouse) -> Said:
+    """Return the outside signals and chat turns that have landed."""
+    signals: dict[str, list[OutcomeSignalled]] = {}
+    messages: dict[str, list[MessagePosted]] = {}
+    for row in warehouse.sql("SELECT raw FROM signals UNION ALL SELECT raw FROM messages"):
+        event = codec.decode_line(row["raw"])
+        if isinstance(event, OutcomeSignalled):
+            signals.setdefault(event.thread_id, []).append(event)
+        elif isinstance(event, MessagePosted):
+            messages.setdefault(event.thread_id, []).append(event)
+    return Said(signals, messages)
 
 
 def indexed(warehouse: Warehouse) -> Documents:

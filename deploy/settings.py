@@ -5,12 +5,15 @@ Source of defaults: the specification where it gives one, else the measured fact
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from correlator.window import DEFAULT_POLICY, CorrelatorPolicy, policy_named
 from streams.errors import ConfigError
 
 
@@ -49,7 +52,10 @@ class Settings(BaseSettings):
     everything. Applied by `trodden compact`."""
     compact_minutes: float = Field(default=60.0, gt=0)
     """Minutes between two compactions of closed days by the compactor."""
-    idle_minutes: float = Field(default=1440.0, gt=0)
+    window: str = DEFAULT_POLICY.window.name
+    """How near a call must be to a search to be its consumption: `compound-v1`, `capped-v1` or `coding-v1`;
+    `trodden window-report` says what each of them changes."""
+    idle_minutes: float = Field(default=DEFAULT_POLICY.idle_timeout / timedelta(minutes=1), gt=0)
     """Event time without a call after which an invocation without an end is closed."""
     rerank: Literal["off", "shadow", "on"] = "off"
     """Whether consumption priors change the order of search results, are only logged, or are not used."""
@@ -75,6 +81,17 @@ class Settings(BaseSettings):
     """Bearer token of the API and the collector; required unless `host` is a loopback address."""
     metrics_port: int = Field(default=0, ge=0, le=65535)
     """First port of the roles' `/metrics` and `/healthz`; 0 serves none."""
+
+    @field_validator("window")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        return policy_named(name).name
+
+    @property
+    def policy(self) -> CorrelatorPolicy:
+        """By which rules calls are attributed to searches."""
+        idle = timedelta(minutes=self.idle_minutes)
+        return replace(DEFAULT_POLICY, window=policy_named(self.window), idle_timeout=idle)
 
     @property
     def data_dir(self) -> Path:

@@ -12,6 +12,7 @@ import typer
 from correlator.explain import as_text, explain
 from deploy.cli import options
 from deploy.replay import indexed
+from deploy.settings import load
 from streams.errors import ConfigError
 from streams.events import InvocationEnded, InvocationStarted, ToolCalled
 from warehouse.store import Warehouse
@@ -28,7 +29,8 @@ def command(
     data: Annotated[Path | None, options.DATA] = None,
 ) -> None:
     """Show a search, what it offered, and what each later call was to it: distance, time, verdict and rule."""
-    warehouse = Warehouse(options.data_folder(data))
+    settings = load(data=data)
+    warehouse = Warehouse(settings.data_dir)
     found = warehouse.sql(_FIND, {"recall_id": recall_id})
     if not found:
         raise ConfigError(f"expected the id of a recorded search, got {recall_id!r}")
@@ -39,7 +41,7 @@ def command(
         if isinstance(event, ToolCalled | InvocationStarted | InvocationEnded)
         and event.invocation_id == found[0]["invocation_id"]
     )
-    explanation = explain(recall_id, events, documents=indexed(warehouse))
+    explanation = explain(recall_id, events, policy=settings.policy, documents=indexed(warehouse))
     if explanation is None:
         raise ConfigError(f"expected the tool events of search {recall_id!r} in the warehouse, they are not kept there")
     typer.echo(msgspec.json.encode(explanation).decode() if as_json else as_text(explanation))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from correlator.window import DEFAULT_POLICY
 from deploy.cli import options
-from deploy.replay import Conclusions, conclusions_of, indexed, raw_events, rebuild
+from deploy.replay import Conclusions, conclusions_of, indexed, raw_events, rebuild, said
 from deploy.running import joined
 from deploy.settings import Settings, load
 from deploy.stack import SINK, Stack
@@ -39,8 +37,7 @@ def command(
         since=options.instant(since, clock) if since else None,
         until=options.instant(until, clock) if until else None,
     )
-    policy = replace(DEFAULT_POLICY, idle_timeout=timedelta(minutes=settings.idle_minutes))
-    sent = asyncio.run(_land(settings, conclusions_of(events, policy, indexed(warehouse))))
+    sent = asyncio.run(_land(settings, conclusions_of(events, settings.policy, indexed(warehouse), said(warehouse))))
     Console().print(f"{sent:,} conclusions landed anew.")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +9,7 @@ import msgspec
 import typer
 from rich.console import Console
 
-from correlator.window import DEFAULT_POLICY
-from deploy.replay import compare, conclusions_of, indexed, raw_events
+from deploy.replay import compare, conclusions_of, indexed, raw_events, said
 from deploy.settings import load
 from warehouse.store import Warehouse
 
@@ -28,8 +25,9 @@ def command(
     """
     settings = load(data=data)
     warehouse = Warehouse(settings.data_dir)
-    policy = replace(DEFAULT_POLICY, idle_timeout=timedelta(minutes=settings.idle_minutes))
-    comparisons = compare(warehouse, conclusions_of(raw_events(warehouse), policy, indexed(warehouse)))
+    comparisons = compare(
+        warehouse, conclusions_of(raw_events(warehouse), settings.policy, indexed(warehouse), said(warehouse))
+    )
     if as_json:
         typer.echo(msgspec.json.encode(comparisons, enc_hook=str).decode())
     else:

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from correlator.report import PolicyEffect, window_report
 from deploy.cli import options
+from deploy.settings import load
 from streams.clock import SystemClock
 from streams.events import InvocationEnded, InvocationStarted, ToolCalled
 from warehouse.store import Warehouse
@@ -27,13 +28,14 @@ def command(
     data: Annotated[Path | None, options.DATA] = None,
 ) -> None:
     """Compare window policies on the recorded events: 95th percentiles, consumptions gained and lost."""
+    settings = load(data=data)
     at = options.instant(as_of, SystemClock())
     events = (
         event
-        for event in Warehouse(options.data_folder(data)).tool_events(since=at - timedelta(days=days), until=at)
+        for event in Warehouse(settings.data_dir).tool_events(since=at - timedelta(days=days), until=at)
         if isinstance(event, ToolCalled | InvocationStarted | InvocationEnded)
     )
-    effects = window_report(events, surface=None if surface == "all" else surface)
+    effects = window_report(events, surface=None if surface == "all" else surface, in_force=settings.policy)
     if as_json:
         typer.echo(msgspec.json.encode(effects).decode())
     else:

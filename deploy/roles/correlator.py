@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
-from datetime import timedelta
 
 from correlator.agents import work
 from correlator.consumer import WorkerOptions
-from correlator.window import DEFAULT_POLICY
 from deploy.broker import own_connection
 from deploy.settings import Settings
 from deploy.telemetry import telemetry
@@ -19,6 +16,6 @@ async def main(settings: Settings, stop: asyncio.Event) -> None:
     options = WorkerOptions(
         connection=own_connection(settings),
         folder=settings.data_dir / "logs" / "faust",
-        policy=replace(DEFAULT_POLICY, idle_timeout=timedelta(minutes=settings.idle_minutes)),
+        policy=settings.policy,
     )
     await work(options, stop=stop, telemetry=telemetry)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from correlator.documents import Documents
 from correlator.offline import correlate
 from correlator.partition import Limits, PartitionCore
+from correlator.window import DEFAULT_POLICY
 from streams import deadletter
 from streams.errors import DlqLimitExceeded
 from streams.events import DocumentIndexed, SessionId, ToolEvent
@@ -194,7 +195,7 @@ def test_a_silent_invocation_closes_once_the_partition_has_been_silent_for_the_i
         worker = LocalWorker(log)
         await worker.finish()
         before = {recall.phase for recall in final_recalls(log).values()}
-        worker.clock.at += timedelta(hours=2)
+        worker.clock.at += DEFAULT_POLICY.idle_timeout + timedelta(minutes=5)
         await worker.flush()
         return before, {recall.phase for recall in final_recalls(log).values()}
 

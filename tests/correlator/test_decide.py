@@ -10,7 +10,7 @@ import pytest
 from correlator.decide import END_OF_TIME, decide, is_closed, is_news
 from correlator.invocation import Invocation, evolve
 from correlator.offline import correlate
-from correlator.window import CODING_V1, CorrelatorPolicy, policy_named
+from correlator.window import CODING_V1, DEFAULT_POLICY, CorrelatorPolicy, policy_named
 from streams.events import TokenCost, ToolEvent, ToolStatus, Usage
 from streams.recall import RecallEvent
 from tests.correlator.builders import T0, a_call, a_read, a_search, a_start, an_end, at, candidates, outcome
@@ -56,10 +56,11 @@ def test_a_window_closes_by_a_call_behind_both_bounds() -> None:
 
 def test_a_silent_invocation_is_closed_by_event_time() -> None:
     state = state_of(a_search("n/a.md"))
+    idle = T0 + DEFAULT_POLICY.idle_timeout
 
-    assert not is_closed(state, at(3_599))
-    assert is_closed(state, at(3_600))
-    assert decide(state, at(3_600)).recalls[0].closed_by == "idle"
+    assert not is_closed(state, idle - timedelta(seconds=1))
+    assert is_closed(state, idle)
+    assert decide(state, idle).recalls[0].closed_by == "idle"
 
 
 def test_an_end_closes_at_once_and_a_later_call_reopens() -> None:

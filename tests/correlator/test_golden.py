@@ -35,6 +35,8 @@ def test_the_corpus_holds_every_rule() -> None:
         "outside",
         "clicked",
         "seen",
+        "grade A",
+        "grade C",
         "grade E",
         "ambiguous",
     }

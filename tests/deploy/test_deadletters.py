@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from correlator.offline import correlate
 from deploy.cli.main import COMMANDS, build
 from deploy.deadletters import DeadLetters, trials
-from deploy.replay import compare, conclusions_of, raw_events, rebuild
+from deploy.replay import compare, conclusions_of, raw_events, rebuild, said
 from streams import codec, deadletter
 from streams.deadletter import DeadLetter, Replay
 from streams.errors import ConfigError
@@ -22,6 +22,7 @@ from streams.testing import LocalLog
 from streams.topics import RECALL_EVENTS, TOOL_EVENTS
 from tests.correlator.builders import a_call, a_search, an_end
 from tests.correlator.local_worker import LocalWorker, publish
+from tests.correlator.test_verdicts import SAID, events_of, say, verify
 from warehouse.sink import GROUP, SINK_TOPICS, Sink
 from warehouse.store import Warehouse
 
@@ -109,6 +110,23 @@ def test_the_stream_and_a_replay_of_its_raw_events_agree_row_for_row(tmp_path: P
         ("recall_events", 1, True),
         ("trajectories", 1, True),
     ]
+
+
+def test_a_replay_hears_what_was_said_of_the_work(tmp_path: Path) -> None:
+    async def verified() -> LocalLog:
+        log = await correlated(events_of(3))
+        await say(log, SAID)
+        await verify(log)
+        return log
+
+    asyncio.run(landed(asyncio.run(verified()), tmp_path))
+    warehouse = Warehouse(tmp_path)
+
+    deaf = compare(warehouse, conclusions_of(raw_events(warehouse)))
+    hearing = compare(warehouse, conclusions_of(raw_events(warehouse), said=said(warehouse)))
+
+    assert [each.equal for each in deaf] == [True, False]
+    assert [each.equal for each in hearing] == [True, True]
 
 
 def test_a_difference_is_named_with_its_row_and_column_and_a_rebuild_mends_it(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ and comes 10 s after the one before it unless it says when. Options: `agent`, `i
 `status`, `epoch`, `cwd`, `raw` (the runtime's name of the tool), `n` (repeat so often). What the argument means is up
 to the tool. `search`, `graph`, `recent`: `[query] => results`; results are `ANCHOR[=PATH]`, comma-separated, or `-`
 none, `?` unknown, `!` error; a path may be `invocation:SESSION/ID` or `passage:PATH#3-9`. `Read`: a path, with
-`#10-20` lines; `Grep`: `PATTERN [in PATH]`; `Bash`: a command; any tool: `{json}`.
+`#10-20` lines; `memory_citation`: such paths, comma-separated; `Grep`: `PATTERN [in PATH]`; `Bash`: a command; any
+tool: `{json}`.
 
 A fact is `[N] word [ANCHOR] [by RULE]`, N the search in question (1 by default): `consumed A by path`, `edited A`,
 `seen A`, `clicked A`, `outside A`, `grade A C`, `half A` (credit below 1), `old A` (no new content), `ambiguous`,
@@ -147,6 +148,8 @@ def _meaning(tool: str, rest: str) -> tuple[dict[str, Any], RecallOutcome | None
         return json.loads(argument), recall, ()
     if tool == "Read":
         return _read(argument, recall)
+    if tool == "memory_citation":
+        return {}, None, _cited(argument)
     if tool == "Grep":
         pattern, _, path = argument.partition(" in ")
         return {"pattern": pattern, **({"path": path} if path else {})}, recall, ()
@@ -164,6 +167,18 @@ def _read(
         path, first, last = found[1], int(found[2]), int(found[3])
         span = {"offset": first, "limit": last - first + 1}
     return {"file_path": path, **span}, recall, touched
+
+
+def _cited(argument: str) -> tuple[Touch, ...]:
+    """What the runtime says that an answer rests on: `PATH#3-9, PATH`."""
+    found = [re.fullmatch(r"(.+?)(?:#(\d+)-(\d+))?", each) for each in argument.split(", ")]
+    return tuple(
+        Touch(op="read", path=each[1], start_line=int(each[2]), end_line=int(each[3]))
+        if each[2]
+        else Touch(op="read", path=each[1])
+        for each in found
+        if each is not None
+    )
 
 
 def _outcome(text: str, surface: Surface) -> RecallOutcome | None:
