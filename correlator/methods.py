@@ -69,7 +69,9 @@ def command_of(tool_input: Mapping[str, Any]) -> str:
 
 def shell_of(call: ToolCalled) -> ShellVerdict | None:
     """Return what a shell call does, or null for another tool."""
-    return classify(command_of(call.input)) if call.tool in SHELL_TOOLS else None
+    if call.tool not in SHELL_TOOLS:
+        return None
+    return classify(command_of(call.input), powershell=call.tool == "PowerShell")
 
 
 def _path(call: ToolCalled, cwd: PathKey | None, raw: str, **more: Any) -> Handle:

@@ -27,12 +27,17 @@ _NOTHING = ShellVerdict(ONLY_OTHER, (), ())
 __all__ = ["ShellVerdict", "classify", "classify_by_grammar"]
 
 
-def classify(command: str) -> ShellVerdict:
-    """Return what a command does; never raises."""
-    return remembered(command) if len(command) <= MAX_CACHED else _classify(command)
+def classify(command: str, *, powershell: bool = False) -> ShellVerdict:
+    """Return what a command does; never raises.
+
+    Args:
+        command: The text.
+        powershell: The tool says that it is PowerShell; else a cmdlet at the place of a command tells.
+    """
+    return remembered(command, powershell) if len(command) <= MAX_CACHED else _classify(command, powershell)
 
 
-def _classify(command: str, *, by_grammar_only: bool = False) -> ShellVerdict:
+def _classify(command: str, powershell: bool = False, *, by_grammar_only: bool = False) -> ShellVerdict:
     command = command.replace("\r\n", "\n")
     if ">" not in command and "<" not in command and _KNOWN.isdisjoint(_WORD.findall(command.lower())):
         return _NOTHING
@@ -46,7 +51,7 @@ def _classify(command: str, *, by_grammar_only: bool = False) -> ShellVerdict:
                 runner.pipeline(stages, scope)
 
     runner = Runner(script)
-    if is_powershell(command):
+    if powershell or is_powershell(command):
         runner.take(interpret_powershell(command), Scope(), shown=True)
     else:
         script(command, Scope())

@@ -12,7 +12,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 
 from correlator.paths import looks_like_a_directory, may_be_a_directory
-from correlator.shell_options import Doing, Operand, Options, Parsed, Word, long_options, parse_options
+from correlator.shell_lines import SHOWN_LINES, script_lines
+from correlator.shell_options import (
+    NO_LINES,
+    Doing,
+    Operand,
+    Options,
+    Parsed,
+    Word,
+    long_options,
+    parse_options,
+)
 
 OTHER = Doing("other")
 """A command that shows and changes no file that can be told."""
@@ -109,6 +119,7 @@ SEARCHERS: Mapping[str, tuple[Options, bool]] = {
 _NAMES_ONLY = long_options("l q files-with-matches files-without-match quiet silent")
 _PATTERN_GIVEN = long_options("e f regexp file")
 _LISTS_FILES = long_options("files type-list version help")
+_LISTS_BY_NAME = {"ag": long_options("g"), "ack": long_options("f g")}
 _RECURSIVE = long_options("r R recursive dereference-recursive")
 _IN_PLACE = long_options("i in-place")
 
@@ -140,6 +151,8 @@ def interpret(name: str, words: Sequence[Word], *, piped: bool) -> Doing:
         parsed = parse_options(words, searcher[0])
         if name != "rg" and "L" in parsed.flags:  # names of files without a match; rg's -L follows links
             parsed.flags["l"] = None
+        if name in ("ag", "ack") and parsed.has(_LISTS_BY_NAME[name]):
+            return Doing("discovery")
         return _searcher(parsed, piped=piped, recursive=searcher[1])
     if (other := OTHERS.get(name)) is not None:
         return other(words)
@@ -167,22 +180,25 @@ def _writes_last(words: Sequence[Word]) -> Doing:
     return Doing("write", written=tuple(_names(parse_options(words, _WRITE_OPTIONS).operands)[-1:]))
 
 
+def _is_file(text: str) -> bool:
+    return text not in ("", "-") and not text.startswith("/dev/")
+
+
 def _names(operands: Iterable[Word]) -> list[str]:
-    return [word.text for word in operands if word.known and not word.glob and word.text not in ("", "-")]
+    return [
+        word.text
+        for word in operands
+        if word.known and not word.glob and word.text not in ("", "-") and word.text[:5] != "/dev/"
+    ]
 
 
 def _reader(name: str, parsed: Parsed) -> Doing:
-    lines: tuple[int | None, int | None] = (None, None)
-    if name == "head":
-        count = parsed.value("n", "lines", "#")
-        lines = (1, int(count)) if count and count.isdigit() else lines
-    if name == "bat" and (found := re.fullmatch(r"(\d+):(\d+)", parsed.value("r", "line-range") or "")):
-        lines = (int(found.group(1)), int(found.group(2)))
+    lines = SHOWN_LINES[name](parsed) if name in SHOWN_LINES else NO_LINES
     names = [text for text in _names(parsed.operands) if not text.startswith("+")]
-    return Doing("read", tuple(Operand(text, "read", lines) for text in names), passes_on=True)
-
-
-_SED_LINES = re.compile(r"(\d+)(?:,(\d+))?p")
+    written = _names([Word(output)]) if name == "sort" and (output := parsed.value("o", "output")) else []
+    if written:
+        return Doing("write", written=tuple(written))
+    return Doing("read", tuple(Operand(text, "read", lines) for text in names), passes_on=True, lines=lines)
 
 
 def _scripted(name: str, words: Sequence[Word], options: Options) -> Doing:
@@ -199,9 +215,9 @@ def _scripted(name: str, words: Sequence[Word], options: Options) -> Doing:
         return Doing("write", written=tuple(names))
     if name == "awk":
         names = [text for text in names if not re.match(r"[A-Za-z_]\w*=", text)]
-    found = _SED_LINES.fullmatch(script or "") if name == "sed" else None
-    lines = (int(found.group(1)), int(found.group(2) or found.group(1))) if found else (None, None)
-    return Doing("read", tuple(Operand(text, "read", lines) for text in names), passes_on=True)
+    several = sum(word.text.startswith(("-e", "--expression")) for word in words) > 1
+    lines = NO_LINES if several else script_lines(name, script or "", parsed)
+    return Doing("read", tuple(Operand(text, "read", lines) for text in names), passes_on=True, lines=lines)
 
 
 def _without_jq_arguments(words: Sequence[Word]) -> list[Word]:
@@ -254,6 +270,15 @@ def _find(words: Sequence[Word]) -> Doing:
     return Doing("discovery")
 
 
+def _fd(words: Sequence[Word]) -> Doing:
+    """`fd` lists; with `-x` it runs a command on files that only it knows."""
+    for at, word in enumerate(words[:-1]):
+        if word.text in ("-x", "-X", "--exec", "--exec-batch"):
+            inner = words[at + 1].text.rpartition("/")[2]
+            return Doing("search_tree") if ALIASES.get(inner, inner) in SEARCHERS else OTHER
+    return Doing("discovery")
+
+
 def _dd(words: Sequence[Word]) -> Doing:
     return Doing("write", written=tuple(word.text[3:] for word in words if word.text.startswith("of=")))
 
@@ -275,11 +300,10 @@ def _git(words: Sequence[Word]) -> Doing:
         return OTHER
     command, rest = words[parsed_at].text, words[parsed_at + 1 :]
     if command == "grep":
-        options, _ = SEARCHERS["grep"]
-        return _searcher(parse_options(rest, options), piped=False, recursive=True)
+        return _git_grep(rest)
     if command in ("ls-files", "ls-tree", "status"):
         return Doing("discovery")
-    parsed = parse_options(rest, Options("nGSUO"))
+    parsed = parse_options(rest, Options("nGSUOL"))
     if command in ("show", "cat-file", "diff", "log", "blame", "annotate"):
         return _git_reads(command, parsed, rest)
     operands = parsed.operands
@@ -291,23 +315,40 @@ def _git(words: Sequence[Word]) -> Doing:
     return OTHER
 
 
+_REVISION = re.compile(r"(?:HEAD|@|[0-9a-f]{7,40}|(?:origin|upstream)/.+|v\d[\w.]*)(?:[~^@].*)?")
+
+
+def _git_grep(rest: Sequence[Word]) -> Doing:
+    parsed = parse_options(rest, SEARCHERS["grep"][0])
+    given = parsed.has(_PATTERN_GIVEN)
+    pattern, files = ([], parsed.operands) if given else (parsed.operands[:1], parsed.operands[1:])
+    parsed.operands = [*pattern, *(word for word in files if _REVISION.fullmatch(word.text) is None)]
+    return _searcher(parsed, piped=False, recursive=True)
+
+
 _PATCHES = long_options("p u patch L")
+_NO_CONTENT = long_options("stat shortstat numstat dirstat name-only name-status summary no-patch s quiet check raw")
+_FILE_LIKE = re.compile(r"[^.].*\.[A-Za-z]\w*|.+/[^.]+\.\w+|[A-Z][A-Za-z]*file|LICENSE|README")
 
 
 def _git_reads(command: str, parsed: Parsed, rest: Sequence[Word]) -> Doing:
     """The files whose content, or whose changes, a look into the history shows."""
-    if command == "log" and not parsed.has(_PATCHES):
+    if not parsed.has(_PATCHES) and (command == "log" or parsed.has(_NO_CONTENT)):
         return OTHER
     behind = [word.text for word in rest]
-    if "--" in behind:
+    lines = NO_LINES
+    if command == "log" and (found := re.fullmatch(r"(?:(\d+),(\d+)|.+):([^:]+)", parsed.value("L") or "")):
+        lines = (int(found[1]), int(found[2])) if found[1] else NO_LINES
+        names = [found[3]]
+    elif "--" in behind:
         names = _names(rest[behind.index("--") + 1 :])
-    elif command in ("show", "cat-file"):
-        names = [text.partition(":")[2] for text in _names(parsed.operands) if ":" in text]
     elif command in ("blame", "annotate"):
         names = _names(parsed.operands)[-1:]
     else:
-        names = [text for text in _names(parsed.operands) if re.search(r"[^./]\.\w+$", text) and ".." not in text]
-    files = tuple(Operand(text) for text in names if text and not looks_like_a_directory(text))
+        texts = _names(parsed.operands)
+        names = [text.partition(":")[2] for text in texts if command in ("show", "cat-file") and ":" in text]
+        names = names or [text for text in texts if _FILE_LIKE.fullmatch(text) and ".." not in text]
+    files = tuple(Operand(text, lines=lines) for text in names if text and not looks_like_a_directory(text))
     return Doing("read", files, passes_on=True) if files else OTHER
 
 
@@ -317,6 +358,7 @@ OTHERS: Mapping[str, Callable[[Sequence[Word]], Doing]] = {
     **dict.fromkeys(("rm", "touch", "unlink", "shred", "truncate", "rmdir", "mv"), _writes_all),
     **dict.fromkeys(("cp", "ln", "install", "rsync"), _writes_last),
     "find": _find,
+    "fd": _fd,
     "tee": _tee,
     "dd": _dd,
     "perl": _perl,

@@ -10,6 +10,13 @@ import msgspec
 ShellClass = Literal["read", "search_in", "search_tree", "discovery", "write", "other"]
 
 
+Lines = tuple[int | None, int | None]
+"""First and last line, counted from 1; null where it is open."""
+
+NO_LINES: Lines = (None, None)
+"""All lines, or nobody can tell which."""
+
+
 class Word(msgspec.Struct, frozen=True, gc=False):
     """One word of a command after expansion."""
 
@@ -25,7 +32,7 @@ class Operand(msgspec.Struct, frozen=True, gc=False):
 
     path: str
     op: Literal["read", "search"] = "read"
-    lines: tuple[int | None, int | None] = (None, None)
+    lines: Lines = NO_LINES
     maybe_directory: bool = False
     """A recursive search was given a name that may well be a folder's."""
 
@@ -38,6 +45,8 @@ class Doing(msgspec.Struct, frozen=True, gc=False):
     written: tuple[str, ...] = ()
     passes_on: bool = False
     """What comes in by a pipe goes out again, at least in part."""
+    lines: Lines = NO_LINES
+    """Which lines of what comes in by a pipe go out."""
 
 
 class Options(msgspec.Struct, frozen=True):

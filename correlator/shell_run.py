@@ -9,14 +9,23 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 import msgspec
 from msgspec.structs import replace
 
+from correlator.paths import looks_like_a_directory, may_be_a_directory
 from correlator.powershell import interpret_powershell
 from correlator.shell_commands import ALIASES, OTHER, SEARCHERS, interpret
-from correlator.shell_options import Doing, Operand, Options, ShellClass, Word
+from correlator.shell_options import (
+    NO_LINES,
+    Doing,
+    Operand,
+    ShellClass,
+    Word,
+)
 from correlator.shell_programs import interpret_program
+from correlator.shell_wrappers import unwrapped
 
 MAX_DEPTH = 60
 """Nesting of statements and of wrappers that is followed; deeper text is `other`."""
@@ -51,6 +60,8 @@ class Scope(msgspec.Struct):
     variables: dict[str, list[str]] = {}
     shown: bool = True
     depth: int = 0
+    previous: str = ""
+    """Where `cd -` goes."""
     left: list[str] = []
     """Directories that `pushd` left and `popd` goes back to."""
 
@@ -66,11 +77,17 @@ class Scope(msgspec.Struct):
 
     def enter(self, operands: Sequence[Word]) -> None:
         """Go where `cd` leads, if that can be told."""
-        named = [word for word in operands if word.text and not word.text.startswith("-")]
-        if named and named[0].known:
-            text = named[0].text
+        named = [word for word in operands if word.text == "-" or not word.text.startswith("-")] or [Word("~")]
+        text = named[0].text
+        if not named[0].known or not text:
+            return
+        left = self.cwd
+        if text == "-":
+            self.cwd = self.previous
+        else:
             far = not self.cwd or text.startswith(("/", "~"))
             self.cwd = text if far else posixpath.normpath(posixpath.join(self.cwd, text))
+        self.previous = left
 
 
 class Stage(msgspec.Struct):
@@ -145,10 +162,10 @@ class Runner(msgspec.Struct):
         shown = scope.shown
         for at in range(len(stages) - 1, -1, -1):
             shown = visible[at] = shown and stages[at].shown
-        for stage, meaning, seen in zip(stages, meanings, visible, strict=True):
-            self.stage(stage, meaning, scope if len(stages) == 1 else scope.inner(), shown=seen)
-        if len(stages) == 2:
-            self.fed_by_echo(meanings, scope, shown=visible[1])
+        for at, (stage, meaning, seen) in enumerate(zip(stages, _narrowed(meanings), visible, strict=True)):
+            inside = scope if len(stages) == 1 else scope.inner()
+            if meaning.name != "xargs" or at == 0 or not self.fed_by(meanings[at - 1], meaning, inside, shown=seen):
+                self.stage(stage, meaning, inside, shown=seen)
 
     def stage(self, stage: Stage, meaning: _Meaning, scope: Scope, *, shown: bool) -> None:
         """Run one stage of a pipe."""
@@ -166,16 +183,19 @@ class Runner(msgspec.Struct):
         elif meaning.name:
             self.special(meaning, stage.program, scope, shown=shown)
 
-    def fed_by_echo(self, meanings: Sequence[_Meaning], scope: Scope, *, shown: bool) -> None:
+    def fed_by(self, first: _Meaning, second: _Meaning, scope: Scope, *, shown: bool) -> bool:
         """`echo a.md | xargs cat` and `ls a.md | xargs cat` name the files of the command behind `xargs`."""
-        first, second = meanings
-        if second.name != "xargs" or first.name not in ("echo", "printf", "ls", "find"):
-            return
-        told = [part for word in first.rest if word.known and not word.glob for part in _split(word.text)]
-        files = [Word(text) for text in told if text and not text.startswith(("-", "%"))]
-        meaning = _meaning(Stage([*_behind_xargs(second.rest), *files]), piped=False)
-        if meaning.doing is not None and files:
-            self.take(meaning.doing, scope, shown=shown)
+        told = _told(first)
+        command, slot = _behind_xargs(second.rest)
+        if not told or not command:
+            return False
+        filled = (
+            [[Word(word.text.replace(slot, each), word.known) for word in command] for each in told] if slot else []
+        )
+        for words in filled or [[*command, *map(Word, told)]]:
+            stage = Stage(words)
+            self.stage(stage, _meaning(stage, piped=False), scope, shown=shown)
+        return True
 
     def special(self, meaning: _Meaning, program: str, scope: Scope, *, shown: bool) -> None:
         """Run a command that is a script, a wrapper of one, or changes the scope."""
@@ -193,16 +213,16 @@ class Runner(msgspec.Struct):
         elif name == "eval":
             self.nested(" ".join(word.text for word in rest), scope)
         elif name == "xargs":
-            inner = _behind_xargs(rest)
+            inner, _ = _behind_xargs(rest)
             command = inner[0].text.rpartition("/")[2] if inner else ""
             searches = ALIASES.get(command, command) in SEARCHERS
             self.take(Doing("search_tree") if searches else OTHER, scope, shown=shown)
         elif name in _INTERPRETERS:
-            self.take(_program(rest, program), scope, shown=shown)
+            self.take(_program(rest, program, python=name.startswith("python")), scope, shown=shown)
         elif name in ("apply_patch", "applypatch"):
             text = program or " ".join(word.text for word in rest)
             self.take(Doing("write", written=tuple(_PATCHED.findall(text))), scope, shown=shown)
-        elif name in ("powershell", "pwsh"):
+        elif name in _POWERSHELLS:
             self.take(interpret_powershell(_after_command_flag(rest)), scope, shown=shown)
         else:
             moved = scope.inner()
@@ -211,13 +231,18 @@ class Runner(msgspec.Struct):
 
     def shell(self, rest: Sequence[Word], scope: Scope, program: str) -> None:
         """Run the script that a shell is given by `-c` or by a here-document."""
-        for at, word in enumerate(rest):
-            if re.fullmatch(r"-[a-z]*c[a-z]*", word.text) and at + 1 < len(rest):
-                self.nested(rest[at + 1].text, scope)
-                return
-            if not word.text.startswith(("-", "+")):
-                break
-        if program:
+        left = list(rest)
+        by_text = False
+        while left and left[0].text[:1] in ("-", "+"):
+            option = left.pop(0).text
+            by_text = by_text or (option[:2] != "--" and "c" in option)
+            if option in ("--rcfile", "--init-file") or (option[:2] != "--" and option[-1] in "oO"):
+                del left[:1]
+        if by_text and left:
+            text, *arguments = left
+            scope.variables |= {str(at): [word.text] for at, word in enumerate(arguments) if word.known}
+            self.nested(text.text, scope)
+        elif program and not left:
             self.nested(program, scope)
         else:
             self.classes.add("other")
@@ -232,30 +257,12 @@ class Runner(msgspec.Struct):
 
 ONLY_OTHER: frozenset[ShellClass] = frozenset(("other",))
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish"})
-_INTERPRETERS = frozenset({"python", "python3", "node", "bun", "deno"})
+_INTERPRETERS = frozenset({"python", "python3", "node", "bun", "deno", *(f"python3.{minor}" for minor in range(6, 30))})
+_POWERSHELLS = frozenset({"powershell", "pwsh", "cmd"})
 SPECIAL: frozenset[str] = (
-    _SHELLS
-    | _INTERPRETERS
-    | {"cd", "pushd", "popd", "eval", "xargs", "apply_patch", "applypatch", "powershell", "pwsh"}
+    _SHELLS | _INTERPRETERS | _POWERSHELLS | {"cd", "pushd", "popd", "eval", "xargs", "apply_patch", "applypatch"}
 )
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.M)
-
-_WRAPPERS: dict[str, tuple[Options, int]] = {
-    "env": (Options("uCS", frozenset({"unset", "chdir"})), 0),
-    "sudo": (Options("ugCDhpRrTtU"), 0),
-    "nohup": (Options(), 0),
-    "time": (Options("fo"), 0),
-    "timeout": (Options("sk", frozenset({"signal", "kill-after"})), 1),
-    "nice": (Options("n"), 0),
-    "ionice": (Options("cnp"), 0),
-    "stdbuf": (Options("ioe"), 0),
-    "command": (Options(), 0),
-    "builtin": (Options(), 0),
-    "exec": (Options("a"), 0),
-    "doas": (Options("u"), 0),
-    "noglob": (Options(), 0),
-}
-"""Commands that run another: their options, and operands of their own before it."""
 
 
 def _meaning(stage: Stage, *, piped: bool) -> _Meaning:
@@ -267,32 +274,14 @@ def _meaning(stage: Stage, *, piped: bool) -> _Meaning:
         if "/" in name:
             name = name.rpartition("/")[2]
         name = name.removesuffix(".exe")
-        if name not in _WRAPPERS:
+        inner = unwrapped(name, words)
+        if inner is None:
             break
-        words = _unwrapped(name, words)
+        words = inner
     rest = words[1:]
     if name in SPECIAL or (name == "git" and len(rest) > 1 and rest[0].text == "-C"):
         return _Meaning(name, rest, None)
     return _Meaning(name, rest, interpret(name, rest, piped=piped))
-
-
-def _unwrapped(name: str, words: Sequence[Word]) -> Sequence[Word]:
-    """The command that a wrapper runs; nothing when it only asks for one."""
-    options, own = _WRAPPERS[name]
-    rest = list(words[1:])
-    while rest:
-        text = rest[0].text
-        if name == "command" and text in ("-v", "-V"):
-            return []
-        if text.startswith("-") and text != "-":
-            long = text.startswith("--") and "=" not in text and text[2:] in options.long
-            short = len(text) == 2 and text[1] in options.short
-            del rest[: 2 if long or short else 1]
-        elif re.match(r"[A-Za-z_]\w*=", text) and name in ("env", "sudo"):
-            del rest[0]
-        else:
-            break
-    return rest[own:]
 
 
 def _passes_on(stage: Stage, meaning: _Meaning) -> bool:
@@ -304,12 +293,42 @@ def _passes_on(stage: Stage, meaning: _Meaning) -> bool:
     return meaning.name in _INTERPRETERS and any(word.text == "json.tool" for word in meaning.rest)
 
 
-def _behind_xargs(rest: Sequence[Word]) -> list[Word]:
-    left = list(rest)
+def _behind_xargs(rest: Sequence[Word]) -> tuple[list[Word], str]:
+    """The command that `xargs` runs, and the text in it that stands for each name, if any."""
+    left, slot = list(rest), ""
     while left and left[0].text.startswith("-"):
-        alone = len(left[0].text) == 2 and left[0].text[1] in "nPILdsaE"
+        text = left[0].text
+        if text.startswith("-I"):
+            slot = text[2:] or (left[1].text if len(left) > 1 else "")
+        alone = len(text) == 2 and text[1] in "nPILdsaE"
         del left[: 2 if alone else 1]
-    return left
+    return left, slot
+
+
+def _told(meaning: _Meaning) -> list[str]:
+    """The files whose names a command prints, as far as its words tell."""
+    words = [word for word in meaning.rest if word.known and not word.glob]
+    if meaning.name in ("echo", "printf"):
+        return [text for word in words for text in _split(word.text) if text and not text.startswith(("-", "%"))]
+    if meaning.name == "find":
+        words = list(takewhile(lambda word: not word.text.startswith(("-", "(", "!")), words))
+    elif meaning.name != "ls":
+        return []
+    texts = [word.text for word in words if not word.text.startswith("-")]
+    return [text for text in texts if not looks_like_a_directory(text) and not may_be_a_directory(text)]
+
+
+def _narrowed(meanings: Sequence[_Meaning]) -> Sequence[_Meaning]:
+    """`cat a.md | sed -n 10,20p`: what shows a file whole is seen through the lines that the next stage lets out."""
+    if len(meanings) < 2 or meanings[0].name not in ("cat", "nl", "bat", "batcat"):
+        return meanings
+    first, second = meanings[0].doing, meanings[1].doing
+    if first is None or second is None or second.lines == NO_LINES or len(first.files) != 1:
+        return meanings
+    if first.files[0].lines != NO_LINES:
+        return meanings
+    narrowed = replace(first, files=(replace(first.files[0], lines=second.lines),))
+    return [replace(meanings[0], doing=narrowed), *meanings[1:]]
 
 
 def _split(text: str) -> list[str]:
@@ -317,15 +336,15 @@ def _split(text: str) -> list[str]:
     return re.split(r"\\n|\\0|\s+", text)
 
 
-def _program(rest: Sequence[Word], program: str) -> Doing:
+def _program(rest: Sequence[Word], program: str, *, python: bool) -> Doing:
     """A Python or Node program given on the command line or by a here-document."""
     if len(rest) > 2 and rest[0].text == "-m" and rest[1].text == "json.tool" and rest[2].known:
         return Doing("read", (Operand(rest[2].text),))
     for at, word in enumerate(rest):
         if word.text in ("-c", "-e", "--eval", "-p") and at + 1 < len(rest):
-            return interpret_program(rest[at + 1].text)
+            return interpret_program(rest[at + 1].text, python=python)
     stdin = not rest or rest[0].text == "-"
-    return interpret_program(program) if stdin and program else OTHER
+    return interpret_program(program, python=python) if stdin and program else OTHER
 
 
 def _after_command_flag(rest: Sequence[Word]) -> str:

@@ -185,7 +185,7 @@ _WORD_TYPES = frozenset(
         "regex",
     }
 )
-_BRACES = re.compile(r"([^{}\s'\"$`]*)\{([^{}\s'\"$`]+,[^{}\s'\"$`]*)\}([^{}\s'\"$`]*)")
+_BRACES = re.compile(r"([^{}\s'\"$`]*)\{([^{}\s'\"$`]*,[^{}\s'\"$`]*)\}([^{}\s'\"$`]*)")
 
 
 def _expand(node: Node, scope: Scope) -> list[Word]:

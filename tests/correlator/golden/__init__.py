@@ -153,7 +153,14 @@ def _meaning(tool: str, rest: str) -> tuple[dict[str, Any], RecallOutcome | None
     if tool == "Grep":
         pattern, _, path = argument.partition(" in ")
         return {"pattern": pattern, **({"path": path} if path else {})}, recall, ()
-    names = {"Bash": "command", "WebFetch": "url", "WebSearch": "query", "Glob": "pattern", "ApplyPatch": "input"}
+    names = {
+        "Bash": "command",
+        "PowerShell": "command",
+        "WebFetch": "url",
+        "WebSearch": "query",
+        "Glob": "pattern",
+        "ApplyPatch": "input",
+    }
     return {names.get(tool, "file_path"): argument} if argument else {}, recall, ()
 
 
