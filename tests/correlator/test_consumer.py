@@ -221,7 +221,7 @@ def test_open_invocations_that_are_more_than_memory_may_hold_close_all_the_same(
             worker = LocalWorker(log, limits=TIGHT)
         await publish(log, last)
         await worker.finish()
-        worker.clock.at += timedelta(hours=2)
+        worker.clock.at += DEFAULT_POLICY.idle_timeout + timedelta(hours=1)
         for _ in range(3):
             await worker.flush()
         return before, log
