@@ -114,6 +114,8 @@ class Table:
     """SQL order that puts the row to keep first among rows of one identity."""
     columns: tuple[str, ...]
     """Columns that are attributes of the decoded value, in schema order."""
+    example: str
+    """A query to start from."""
 
 
 def _table(
@@ -123,6 +125,7 @@ def _table(
     *,
     identity: tuple[str, ...],
     newest: str,
+    example: str,
     raw: bool = False,
 ) -> Table:
     tail = ((("raw", pa.binary()),) if raw else ()) + POSITION
@@ -133,6 +136,7 @@ def _table(
         identity=identity,
         newest=newest,
         columns=tuple(name for name, _ in columns),
+        example=example,
     )
 
 
@@ -152,6 +156,8 @@ TOOL_EVENTS = _table(
     ),
     identity=("dt", "event_id"),
     newest="_logged_at DESC, _offset DESC, _index DESC",
+    example="SELECT runtime, tool, count(*) AS calls FROM tool_events WHERE dt >= current_date - 7 GROUP BY ALL "
+    "ORDER BY calls DESC",
     raw=True,
 )
 MESSAGES = _table(
@@ -160,6 +166,8 @@ MESSAGES = _table(
     (*_EVENT, ("message_id", TEXT), ("author_kind", TEXT), ("text", TEXT), ("reply_to", TEXT)),
     identity=("dt", "event_id"),
     newest="_logged_at DESC, _offset DESC, _index DESC",
+    example="SELECT thread_id, count(*) AS turns, max(occurred_at) AS last FROM messages GROUP BY thread_id "
+    "ORDER BY last DESC",
     raw=True,
 )
 SIGNALS = _table(
@@ -168,6 +176,7 @@ SIGNALS = _table(
     (*_EVENT, ("signal", TEXT), ("actor", TEXT), ("target", TEXT), ("evidence", TEXT)),
     identity=("dt", "event_id"),
     newest="_logged_at DESC, _offset DESC, _index DESC",
+    example="SELECT signal, count(*) AS n FROM signals GROUP BY signal ORDER BY n DESC",
     raw=True,
 )
 RECALL_EVENTS = _table(
@@ -225,6 +234,8 @@ RECALL_EVENTS = _table(
     ),
     identity=("dt", "recall_id"),
     newest="revision DESC, _logged_at DESC, _offset DESC, _index DESC",
+    example="SELECT query, list_min([c.rank FOR c IN consumed]) AS opened FROM recall_events ORDER BY "
+    "occurred_at DESC LIMIT 10",
 )
 TRAJECTORIES = _table(
     "trajectories",
@@ -256,6 +267,8 @@ TRAJECTORIES = _table(
     ),
     identity=("trajectory_id",),  # an earlier event that arrives late moves started_at, and with it the day
     newest="revision DESC, _logged_at DESC, _offset DESC, _index DESC",
+    example="SELECT task_context, duration_ms / 60000 AS minutes, len(recall_ids) AS searches FROM trajectories "
+    "ORDER BY started_at DESC",
 )
 DOCUMENTS = _table(
     "documents",
@@ -276,6 +289,7 @@ DOCUMENTS = _table(
     ),
     identity=("anchor",),
     newest="_logged_at DESC, _offset DESC, _index DESC",
+    example="SELECT doc_kind, count(*) AS documents FROM documents WHERE NOT gone GROUP BY doc_kind",
 )
 DEAD_LETTERS = _table(
     "dead_letters",
@@ -295,6 +309,7 @@ DEAD_LETTERS = _table(
     ),
     identity=("letter_id",),
     newest="_logged_at DESC, _offset DESC",
+    example="SELECT stage, reason, count(*) AS n FROM dead_letters GROUP BY ALL ORDER BY n DESC",
 )
 
 TABLES: tuple[Table, ...] = (

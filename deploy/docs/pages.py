@@ -9,6 +9,7 @@ import typer
 
 from deploy.cli.main import COMMANDS, build
 from deploy.docs.fields import field_docs, first_line, table
+from deploy.docs.tables import tables_page
 from deploy.settings import Settings
 from streams import events, recall
 from streams.metrics import METRICS
@@ -148,5 +149,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "measures.md": measures_page,
     "metrics.md": metrics_page,
+    "tables.md": tables_page,
 }
 """File name below docs/ -> the function that writes it."""
