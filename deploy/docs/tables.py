@@ -52,7 +52,7 @@ def tables_page() -> str:
     return (
         "<!-- written by `make docs`; edit the code instead -->\n# Tables\n\n"
         "Views of `catalog.duckdb`, read by the DuckDB command line or any client (`read_only=True`), also while the "
-        "workers write.\nEach reads immutable Parquet files below `tables/` and keeps the newest row of every identity.\n"
+        "workers write.\nEach reads immutable Parquet files below `tables/`; it keeps the newest row of an identity.\n"
         "Instants are UTC; what was not measured is null.\n\n"
         f"{tables}\n\n{views}\n"
     )
