@@ -276,10 +276,12 @@ class Correlator:
                 await patiently(partial(self._emitter.emit, topic.dead, key=key, value=deadletter.encode(letter)))
 
     async def _adopt(self, partition: Partition) -> _Part:
-        """Take a partition over, with the markers of its earlier owners."""
+        """Take a partition over: with the markers of its earlier owners, and what they left open lately."""
         entries = await patiently(partial(self._journal.entries, partition.number))
         markers = {key: msgspec.json.decode(value, type=Marker) for key, value in entries.items()}
         core = PartitionCore(self._options.policy, self._options.limits, markers)
+        if left_open := core.left_open():
+            await self._restore(partition, core, left_open)
         part = self._parts[partition] = _Part(core, self._clock.now())
         return part
 

@@ -7,7 +7,7 @@ below it is concluded and delivered, or when a marker says where its invocation 
 Markers: one small journal entry an invocation, written when it closed, and when it has been open for so long that it
 would hold the commit back. They keep a closed invocation closed when its events come again, and tell where to read
 when an event comes after the state is gone: that of a closed invocation, or of one that was parked because it was
-silent for long and memory is bounded. An owner begins with all open invocations of the earlier one parked.
+silent for long and memory is bounded. An owner begins with the recent ones of the earlier one, and with the others parked.
 
 The watermark is the largest event time seen, never more than `MAX_AHEAD` past the append time of its record. It
 decides when a silent invocation is closed, and nothing else.
@@ -139,6 +139,15 @@ class PartitionCore:
         """The next offset to read after a restart."""
         holding = (self._held[key].holds_from for key in self._open)
         return min((offset for offset in holding if offset is not None), default=self._next_offset)
+
+    def left_open(self) -> dict[str, Marker]:
+        """Return what an earlier owner left open and is likely to go on: restore it before feeding, in one pass.
+
+        That is what began not long before the newest event that a marker tells of. The rest stays parked.
+        """
+        newest = max((self._markers[key].last for key in self._parked), default=0)
+        recent = newest - 2 * self._limits.held_messages
+        return {key: self._markers[key] for key in self._parked if self._markers[key].first >= recent}
 
     def overslept(self, *, silent_until: datetime | None = None, most: int = 100) -> dict[str, Marker]:
         """Return some of the parked invocations that have become idle: restore them before the next flush."""
