@@ -7,7 +7,8 @@ below it is concluded and delivered, or when a marker says where its invocation 
 Markers: one small journal entry an invocation, written when it closed, and when it has been open for so long that it
 would hold the commit back. They keep a closed invocation closed when its events come again, and tell where to read
 when an event comes after the state is gone: that of a closed invocation, or of one that was parked because it was
-silent for long and memory is bounded. An owner begins with the recent ones of the earlier one, and with the others parked.
+silent for long and memory is bounded. An owner begins with the earlier one's recent ones; the others
+stay parked.
 
 The watermark is the largest event time seen, never more than `MAX_AHEAD` past the append time of its record. It
 decides when a silent invocation is closed, and nothing else.
