@@ -72,7 +72,7 @@ async def work(
             asyncio.create_task(correlator.flush_for_ever()),
             asyncio.create_task(app.wait_until_stopped()),
             asyncio.create_task(stop.wait()),
-            asyncio.create_task(_watch(app, options)),
+            asyncio.create_task(_watch(app, correlator, options)),
             asyncio.create_task(judge.run()),
         ]
         try:
@@ -100,7 +100,7 @@ def _spare_collections() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
-async def _watch(app: faust.App, options: WorkerOptions) -> None:
+async def _watch(app: faust.App, correlator: Correlator, options: WorkerOptions) -> None:
     """End this life of the worker when the broker says that the group stands still although there is work.
 
     Seen: after a broker's restart every member was given no partition, and nothing woke the group again.
@@ -112,10 +112,11 @@ async def _watch(app: faust.App, options: WorkerOptions) -> None:
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         try:
-            watch = watch.look(await positions(options.connection, options.group, [TOOL_EVENTS.name]))
+            now = await positions(options.connection, options.group, [TOOL_EVENTS.name])
         except BrokerUnavailable:
             watch = Watch(options.limits.held_messages)
             continue
+        watch = watch.look(now, correlator.reached)
         owned = frozenset(Partition(tp.topic, tp.partition) for tp in app.consumer.assignment())
         if stalled := watch.stalled(owned):
             raise GroupStalled(f"expected {stalled} to advance, got the same offsets {watch.patience} times")

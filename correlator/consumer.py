@@ -121,6 +121,12 @@ class Correlator:
         self._failure: Exception | None = None
         self._flushing = asyncio.Lock()
 
+    @property
+    def reached(self) -> dict[Partition, int]:
+        """The next offset of each partition that is read."""
+        parts = self._parts.items()
+        return {partition: part.next_offset for partition, part in parts if part.next_offset is not None}
+
     async def take(self, generation: int, record: Record, ack: Acknowledge) -> None:
         """Take one record in; `generation` rises whenever partitions moved, and then all state is dropped.
 

@@ -21,15 +21,24 @@ class Watch:
     seen: Positions = field(default_factory=dict)
     standing: Mapping[Partition, int] = field(default_factory=dict)
     """Partition -> looks in a row that found it so."""
+    reached: Mapping[Partition, int] = field(default_factory=dict)
+    """Next offset that this worker reads."""
 
-    def look(self, now: Positions) -> Watch:
-        """Return the watch after one more look."""
+    def look(self, now: Positions, reached: Mapping[Partition, int] | None = None) -> Watch:
+        """Return the watch after one more look.
+
+        A partition that this worker reads on in does not stand, however late its commits come: to begin anew would
+        make a worker that is only slow slower still.
+        """
+        reached = reached or {}
         standing = {
             partition: self.standing.get(partition, 0) + 1
             for partition, position in now.items()
-            if partition in self.seen and self._stands(self.seen[partition], position)
+            if partition in self.seen
+            and self._stands(self.seen[partition], position)
+            and reached.get(partition) == self.reached.get(partition)
         }
-        return Watch(self.held_messages, self.patience, dict(now), standing)
+        return Watch(self.held_messages, self.patience, dict(now), standing, dict(reached))
 
     def stalled(self, owned: frozenset[Partition]) -> list[Partition]:
         """Return the partitions that a worker has to answer for: its own, and everybody's when it has none."""

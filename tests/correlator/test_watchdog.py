@@ -50,3 +50,13 @@ def test_a_worker_answers_for_its_own_partitions_and_for_all_when_it_has_none() 
 
     assert after(looks, frozenset()) == [P]
     assert after(looks, frozenset({OTHER})) == []
+
+
+def test_a_partition_that_is_read_on_does_not_stand_although_nothing_is_committed() -> None:
+    slow = stuck = Watch(held_messages=100)
+    for look in range(4):
+        now = {P: Position(5, 900 + look)}
+        slow, stuck = slow.look(now, {P: 10 + look}), stuck.look(now, {P: 10})
+
+    assert slow.stalled(frozenset({P})) == []
+    assert stuck.stalled(frozenset({P})) == [P]
