@@ -89,6 +89,45 @@ def test_an_area_that_nobody_covers_fails_only_when_asked_for(tmp_path: Path) ->
 
     assert main([file]) == 0
     assert main([file, "--area", "weather"]) == 1
+    assert main([file, "--area", "shell_read"]) == 1
+
+
+A_VECTOR = '{"id": "x", "area": "window", "input": {}, "expected": {}}'
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("{broken", "expected a JSON file"),
+        ("[]", "not empty"),
+        ('{"cases": []}', "expected a list"),
+        ("[1]", "vector 0: expected an object"),
+        ('[{"id": "x", "area": "window", "input": {}}]', "vector 0 (x): expected expected"),
+        ('[{"id": "x", "area": "window", "input": [], "expected": {}}]', "expected input of type dict"),
+        (f"[{A_VECTOR}, {A_VECTOR}]", "the id x occurs twice"),
+    ],
+)
+def test_a_file_without_vectors_is_refused_in_words(
+    content: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "vectors.json"
+    path.write_text(content, encoding="utf-8")
+
+    assert main([str(path)]) == 2
+    assert complaint in capsys.readouterr().out
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    assert main([str(tmp_path / "none.json")]) == 2
+
+
+def test_vectors_may_stand_in_an_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vector = {"id": "x", "area": "shell_read", "input": {"command": "cat a.md"}, "expected": {"paths": ["a.md"]}}
+    path = tmp_path / "vectors.json"
+    path.write_text(json.dumps({"vectors": [vector]}), encoding="utf-8")
+
+    assert main([str(path)]) == 0
+    assert capsys.readouterr().out == "shell_read: 1 passed, 0 failed\n"
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the shared vectors do not lie beside this checkout")

@@ -2,7 +2,8 @@
 
 A vector is `{id, area, input, expected}`. Each package brings its adapters in `tests/<package>/vectors.py`;
 an adapter calls product code and returns the answer, the runner compares. It prints one line an area with the ids
-that failed, and exits with 1 when any failed or when an area that was asked for is covered by nobody.
+that failed, and exits with 1 when any failed or when an area that was asked for is covered by nobody or not in the
+file; with 2 when the file holds no vectors.
 
 Comparison: `expected` is partial at every depth for objects, lists are whole; numbers within 1e-5; a suffix of a key
 is a predicate (`PREDICATES`); keys in `SETS` compare as sets. An answer `{"__by_event__": {index: answer}}` is
@@ -19,6 +20,7 @@ import importlib.util
 import json
 import math
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -211,16 +213,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--id", help="only vectors whose id matches this pattern")
     parser.add_argument("--why", action="store_true", help="say what differs")
     options = parser.parse_args(arguments)
-    vectors = json.loads(options.file.read_text(encoding="utf-8"))
-    asked = options.area.split(",") if options.area else None
+    try:
+        vectors = load(options.file)
+    except ValueError as error:
+        print(f"{options.file}: {error}")
+        return BAD_FILE
+    asked = list(dict.fromkeys(name.strip() for name in options.area.split(","))) if options.area else None
     known = adapters()
+    present = list(dict.fromkeys(vector["area"] for vector in vectors))
     failed = False
-    for area in asked or list(dict.fromkeys(vector["area"] for vector in vectors)):
-        if area not in known:
-            print(f"{area}: not covered")
+    for area in asked or present:
+        chosen = [each for each in vectors if each["area"] == area and _chosen(each, options.id)]
+        if area not in known or (asked and area not in present):
+            missing = (
+                f"not covered, {len(chosen)} not run" if area not in known else f"not in the file, which has {present}"
+            )
+            print(f"{area}: {missing}")
             failed = failed or asked is not None
             continue
-        chosen = [each for each in vectors if each["area"] == area and _chosen(each, options.id)]
         results = {each["id"]: run(each, known[area]) for each in chosen}
         wrong = {name: found for name, found in results.items() if found}
         print(f"{area}: {len(results) - len(wrong)} passed, {len(wrong)} failed {' '.join(wrong)}".rstrip())
@@ -228,6 +238,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"  {name}: {'; '.join(found)}")
         failed = failed or bool(wrong)
     return int(failed)
+
+
+BAD_FILE = 2
+"""Exit code for a file that holds no vectors."""
+
+_FIELDS: Mapping[str, type] = {"id": str, "area": str, "input": dict, "expected": dict}
+
+
+def load(path: Path) -> list[dict[str, Any]]:
+    """Return the vectors of a file: a JSON list, or an object with one under `vectors`.
+
+    Raises:
+        ValueError: saying what was expected and what came, when it cannot be read or holds no vectors.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"expected a JSON file of vectors, got {error}") from error
+    vectors = content.get("vectors") if isinstance(content, dict) else content
+    if not isinstance(vectors, list) or not vectors:
+        raise ValueError("expected a list of vectors that is not empty")
+    complaint = next((found for place, vector in enumerate(vectors) if (found := _complaint(place, vector))), None)
+    if complaint is not None:
+        raise ValueError(complaint)
+    repeated = [name for name, times in Counter(vector["id"] for vector in vectors).items() if times > 1]
+    if repeated:
+        raise ValueError(f"the id {repeated[0]} occurs twice")
+    return vectors
+
+
+def _complaint(place: int, vector: Any) -> str | None:
+    if not isinstance(vector, dict):
+        return f"vector {place}: expected an object, got {type(vector).__name__}"
+    wrong = next((name for name, kind in _FIELDS.items() if not isinstance(vector.get(name), kind)), None)
+    return wrong and f"vector {place} ({vector.get('id')}): expected {wrong} of type {_FIELDS[wrong].__name__}"
 
 
 def _chosen(vector: Mapping[str, Any], pattern: str | None) -> bool:
