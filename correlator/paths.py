@@ -16,8 +16,11 @@ EXACT = 1_000
 """Added to the matched components when both paths are absolute and equal: nothing is closer."""
 
 _PLAIN = re.compile(r"/?[A-Za-z0-9_-][\w.-]*(?:/[A-Za-z0-9_-][\w.-]*)*", re.ASCII)
-_DRIVE = re.compile(r"(?:/mnt/([A-Za-z])|/?([A-Za-z]):)(?=/|$)")
-_POSITION = re.compile(r"(?<=[^/:]):\d+(?:[:-]\d+)?:?$|#L\d+(?:-L?\d+)?$")
+_DRIVE = re.compile(r"(?:/(?:mnt|cygdrive)/([A-Za-z])|/?([A-Za-z]):)(?=/|$)")
+_SHARE = re.compile(r"//(?:\?(?=/[A-Za-z]:)/|wsl(?:\$|\.localhost)/[^/]+)", re.I)
+"""What Windows puts before a long path, and before one inside WSL."""
+_MOUNTS = frozenset({"mnt", "cygdrive"})
+_POSITION = re.compile(r"(?<=[^/:]):\d+(?:[:-]\d+)?:?$|(?<=[^/:]{2}):$|#L\d+(?:-L?\d+)?$")
 
 
 class PathKey(msgspec.Struct, frozen=True, gc=False):
@@ -42,7 +45,7 @@ def path_key(raw: str, cwd: str = "") -> PathKey:
     if _PLAIN.fullmatch(raw):
         absolute = raw[0] == "/"
         parts = raw[1:].split("/") if absolute else raw.split("/")
-        if parts[0] != "mnt":
+        if parts[0] not in _MOUNTS:
             return _joined(parts, cwd) if cwd and not absolute else PathKey(tuple(parts), absolute, raw, parts[-1])
     return _slow_key(raw, cwd)
 
@@ -53,6 +56,8 @@ def _slow_key(raw: str, cwd: str) -> PathKey:
         text = unquote(text[7:].removeprefix("localhost"))
         text = text[1:] if re.match(r"/[A-Za-z]:", text) else text
     text = _POSITION.sub("", text).replace("\\", "/")
+    if (share := _SHARE.match(text)) is not None:
+        text = text[share.end() :]
     home = text == "~" or text.startswith("~/")
     if home:
         text = text[2:]

@@ -85,7 +85,8 @@ def _shown(tool: str, seen: Observed, text: str, query: str) -> RecallOutcome:
             return foreign.candidates_from_paths(headed, _folder(seen))
         return foreign.candidates_from_grep(text, seen.input, seen.cwd)
     if tool == "Glob":
-        return foreign.candidates_from_paths(_glob_paths(seen, text), seen.cwd)
+        paths = _glob_paths(seen, text)
+        return foreign.candidates_from_paths(paths or (), seen.cwd, readable=paths is not None)
     if tool == "WebSearch":
         return foreign.candidates_from_web(_web_results(seen, text), query)
     said = outcome.from_structured(seen.structured)
@@ -103,26 +104,29 @@ def _folder(seen: Observed) -> str:
     return named if isinstance(named, str) and named.startswith("/") else seen.cwd
 
 
-def _glob_paths(seen: Observed, text: str) -> list[str]:
+def _glob_paths(seen: Observed, text: str) -> list[str] | None:
+    """The files of a Glob answer; null when it cannot be read."""
     told = seen.structured.get("filenames") if isinstance(seen.structured, dict) else None
     if isinstance(told, list):
         return [name for name in told if isinstance(name, str)]
     lines = [line for line in text.splitlines() if not _FRAME.match(line)]
-    return [line for line in lines if "/" in line or "\\" in line or "." in line.strip("(). ")]
+    paths = [line for line in lines if "/" in line or "\\" in line or "." in line.strip("(). ")]
+    return paths if paths or not text.strip() or foreign.says_empty(text) else None
 
 
-def _web_results(seen: Observed, text: str) -> list[Any]:
+def _web_results(seen: Observed, text: str) -> list[Any] | None:
+    """The records of a web search's answer; null when it cannot be read."""
     told = seen.structured.get("results") if isinstance(seen.structured, dict) else None
     if isinstance(told, list):
         return told
     start = text.find("Links: [")
     if start < 0:
-        return []
+        return [] if foreign.says_empty(text) else None
     try:
         links, _ = _JSON.raw_decode(text, start + len("Links: "))
     except (ValueError, RecursionError):
-        return []
-    return links if isinstance(links, list) else []
+        return None
+    return links if isinstance(links, list) else None
 
 
 def _query(tool: str, seen: Observed) -> str:

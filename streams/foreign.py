@@ -21,7 +21,7 @@ MAX_CANDIDATES = 200
 """Candidates kept of one answer; what lies behind was hardly looked at."""
 
 _EMPTY = re.compile(
-    r"\s*(?:search:\s*)?(?:no (?:results?|files?|matches|memories|documents?|entries)\b|found 0\b)", re.I
+    r"\s*(?:search:\s*)?(?:no (?:results?|links?|files?|matches|memories|documents?|entries)\b|found 0\b)", re.I
 )
 _FOUND = re.compile(r"\bfound (\d+)\b", re.I)
 _TRUNCATED = re.compile(r"results? (?:are|is|were) truncated|pagination = limit|\blimit: \d+", re.I)
@@ -76,10 +76,10 @@ def _without_context(names: Sequence[str]) -> list[str]:
     return [name for name in names if not any(name[: cut.start()] in known for cut in _GREP_CONTEXT.finditer(name))]
 
 
-def candidates_from_paths(paths: Iterable[str], cwd: str = "") -> RecallOutcome:
-    """Return the files that Glob, `find` or a file list names, in order."""
+def candidates_from_paths(paths: Iterable[str], cwd: str = "", *, readable: bool = True) -> RecallOutcome:
+    """Return the files that Glob, `find` or a file list names, in order; no file is a zero where it was readable."""
     names = _distinct(path.strip() for path in paths)
-    return _outcome([_doc(name, cwd) for name in names], surface="code_search", empty=True)
+    return _outcome([_doc(name, cwd) for name in names], surface="code_search", empty=readable)
 
 
 _SHELL_SEARCH = re.compile(r"(?:^|[\s;|&('\"/])(?:rg|grep|egrep|fgrep|zgrep|ag|ack|fd|fdfind|find|ls-files)(?=\s)")
@@ -98,17 +98,32 @@ def candidates_from_shell(command: str, text: str, cwd: str = "") -> RecallOutco
     return _outcome([_doc(name, cwd) for name in _distinct(_printed_names(body))], surface="code_search")
 
 
-def candidates_from_web(results: Iterable[Any], query: str = "") -> RecallOutcome:
-    """Return the pages of a web search: records with `url`, or groups of them under `content` or `results`."""
+def candidates_from_web(results: Sequence[Any] | None, query: str = "") -> RecallOutcome:
+    """Return the pages of a web search: records with `url`, or groups of them under `content` or `results`.
+
+    Args:
+        results: Null when the answer could not be read; prose alone says nothing of pages either.
+        query: What was asked.
+    """
     found: list[Candidate] = []
     seen: set[str] = set()
-    for record in _web_records(results):
+    for record in _web_records(results or ()):
         url = str(record["url"])
         if url and url not in seen:
             seen.add(url)
             title = str(record.get("title") or "")
             found.append(Candidate(anchor=url, rank=len(found) + 1, target=UrlRef(url=url), title=title))
-    return _outcome(found, surface="web_search", empty=True, query=query)
+    empty = results is not None and (not results or any(_is_empty_group(each) for each in results))
+    return _outcome(found, surface="web_search", empty=empty, query=query)
+
+
+def _is_empty_group(record: Any) -> bool:
+    return isinstance(record, Mapping) and any(record.get(key) == [] for key in ("content", "results"))
+
+
+def says_empty(text: str) -> bool:
+    """Whether the frame of an answer says that nothing was found: a line of it, and no result's."""
+    return any(_EMPTY.match(line) for line in text.splitlines())
 
 
 def _web_records(results: Iterable[Any]) -> Iterable[Mapping[str, Any]]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams import foreign
-from streams.recall import DocRef, PassageRef, RecallOutcome, ThreadRef, UrlRef
+from streams.recall import DocRef, PassageRef, RecallOutcome, ResultStatus, ThreadRef, UrlRef
 from streams.tokens import estimate_tokens, estimate_tokens_of_bytes
 
 
@@ -82,6 +82,24 @@ def test_a_shell_search_names_its_files(command: str, text: str, expected: list[
 
 def test_a_shell_command_without_a_search_word_shows_no_candidates() -> None:
     assert foreign.candidates_from_shell("git push org main", "src/a.py:3:kiln") is None
+
+
+@pytest.mark.parametrize(
+    ("results", "status"),
+    [
+        ([], ResultStatus.NO_RESULTS),
+        ([{"content": []}, "prose"], ResultStatus.NO_RESULTS),
+        (["prose"], ResultStatus.PARSER_MISS),
+        (None, ResultStatus.PARSER_MISS),
+    ],
+)
+def test_a_web_search_is_a_zero_only_where_its_frame_says_so(results: list[Any] | None, status: ResultStatus) -> None:
+    assert foreign.candidates_from_web(results).result_status is status
+
+
+def test_a_list_of_files_that_could_not_be_read_is_no_zero() -> None:
+    assert foreign.candidates_from_paths([]).result_status is ResultStatus.NO_RESULTS
+    assert foreign.candidates_from_paths([], readable=False).result_status is ResultStatus.PARSER_MISS
 
 
 def test_a_web_search_names_its_pages_once() -> None:
