@@ -37,6 +37,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("measures", "deploy.cli.measures"),
     Command("priors", "deploy.cli.priors"),
     Command("replay", "deploy.cli.replay"),
+    Command("report", "deploy.cli.report"),
     Command("search", "deploy.cli.search"),
     Command("topics", "deploy.cli.topics"),
     Command("up", "deploy.cli.up"),
