@@ -46,7 +46,14 @@ def create(
     if not token and not is_loopback(host):
         raise ConfigError(f"TRODDEN_TOKEN: expected a token to listen on {host}, got none")
     now = (clock or SystemClock()).now
-    app = FastAPI(title="Trodden", description=__doc__ or "", dependencies=[Depends(_guard(token))])
+    # FastAPI's own pages of the contract load scripts from a CDN; /openapi.json opens in any viewer without one.
+    app = FastAPI(
+        title="Trodden",
+        description=__doc__ or "",
+        dependencies=[Depends(_guard(token))],
+        docs_url=None,
+        redoc_url=None,
+    )
     _add_measures(app, warehouse, now)
     _add_lists(app, warehouse, now)
     if tools is not None:

@@ -113,3 +113,7 @@ def test_search_answers_with_a_waterfall_whose_parts_sum_to_the_score(warehouse:
     assert results[0]["ranking"]["prior"]["exposures"] == 40
     assert {"expected", "low", "high"} <= results[0]["ranking"]["prior"].keys()
     assert wrong.status_code == 422
+
+
+def test_no_page_loads_anything_from_elsewhere(client: TestClient) -> None:
+    assert [client.get(path).status_code for path in ("/docs", "/redoc", "/openapi.json")] == [404, 404, 200]
