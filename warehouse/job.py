@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -117,8 +116,8 @@ class Compactor:
         """Put the rows of these files, each identity once and only those of `where`, into one file, and commit it."""
         earlier = publisher.manifests_of(self.storage, table.name).get(day)
         landed = {path for path in paths if not path.startswith(manifest.FOLDER)}
-        with tempfile.TemporaryDirectory(dir=self.root, prefix=".compact-") as scratch:
-            files = _Scratch(Path(scratch), self._limits)
+        with publisher.scratch(self.root / ".compact") as folder:
+            files = _Scratch(folder, self._limits)
             # Rows that another day holds as well (an identity without day) are still removed by the view.
             source = publisher.scan(self.storage, paths)
             kept = f"SELECT * FROM ({publisher.distinct(table, source)}) WHERE {where}"

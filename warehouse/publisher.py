@@ -12,7 +12,6 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -99,9 +98,9 @@ def publish(storage: Storage, catalog: Path) -> None:
     catalog.parent.mkdir(parents=True, exist_ok=True)
     with (
         locked(catalog.with_name(".catalog.lock")),
-        tempfile.TemporaryDirectory(dir=catalog.parent, prefix=".catalog-") as folder,
+        scratch(catalog.with_name(".catalog")) as folder,
     ):
-        built = Path(folder) / CATALOG
+        built = folder / CATALOG
         shutil.copyfile(_template(catalog.parent), built)
         _execute(built, views(storage), storage)
         built.chmod(0o444)
@@ -118,14 +117,25 @@ def _template(folder: Path) -> Path:
     version = "\n".join([duckdb.__version__, *(str(table.schema) for table in TABLES), *texts])
     template = folder / f".catalog-{hashlib.sha256(version.encode()).hexdigest()[:12]}.duckdb"
     if not template.exists():
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".catalog-") as scratch:
-            seeds = LocalStorage(Path(scratch) / TABLES_FOLDER)
+        with scratch(folder / ".template") as made_in:
+            seeds = LocalStorage(made_in / TABLES_FOLDER)
             seed(seeds)
-            built = Path(scratch) / CATALOG
+            built = made_in / CATALOG
             computed = [f"CREATE VIEW {view.name} AS\n{view.sql}" for view in flat_views()]
             _execute(built, [*views(seeds), *computed, *macros()], seeds)
             os.replace(built, template)
     return template
+
+
+@contextmanager
+def scratch(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder, removed afterwards. Its user holds a lock: what already lies in it, a kill has left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
