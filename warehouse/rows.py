@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import cache
 from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
@@ -73,6 +74,7 @@ _trajectory = msgspec.json.Decoder(TaskTrajectory)
 _document = msgspec.json.Decoder(DocumentIndexed)
 
 
+@cache
 def table_of(topic: str) -> Table | None:
     """Return the table that a topic lands in; null for a topic that is not landed."""
     return schema.DEAD_LETTERS if topic.endswith(".dead") else TABLE_OF_TOPIC.get(topic)
@@ -248,7 +250,7 @@ def _array(kind: pa.DataType, values: list[Any]) -> Any:
         items = _array(kind.value_type, list(chain.from_iterable(values)))
         return pa.ListArray.from_arrays(_offsets(values), items, type=kind)
     if pa.types.is_map(kind):
-        pairs = list(chain.from_iterable(value.items() for value in values if value))
+        pairs = list(chain.from_iterable(value.items() for value in values if value)) if any(values) else []
         names = pa.array([name for name, _ in pairs], kind.key_type)
         items = pa.array([item for _, item in pairs], kind.item_type)
         return pa.MapArray.from_arrays(_offsets(values), names, items, type=kind)
@@ -264,7 +266,9 @@ def _targets(values: list[Any]) -> Any:
     shapes: set[type[msgspec.Struct]] = set(map(type, values))
     arrays: list[Any] = []
     for child in schema.TARGET:
-        if child.name == "kind":
+        if child.name == "kind" and len(shapes) == 1:
+            arrays.append(pa.repeat(next(iter(shapes)).__struct_config__.tag, len(values)))
+        elif child.name == "kind":
             tags = {shape: shape.__struct_config__.tag for shape in shapes}
             arrays.append(pa.array([tags[type(value)] for value in values], child.type))
         elif all(child.name in shape.__struct_fields__ for shape in shapes):

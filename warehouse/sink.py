@@ -165,7 +165,11 @@ class Sink:
 
     def land(self, records: Iterable[Record]) -> list[Rejected]:
         """Write records to files, one a table and day, and return what is no row. Commits nothing."""
-        with _without_collector(), ThreadPoolExecutor() as pool:
+        with _without_collector():  # until every decoded value is gone again
+            return self._land(records)
+
+    def _land(self, records: Iterable[Record]) -> list[Rejected]:
+        with ThreadPoolExecutor() as pool:
             sorted_ = rows.sort(records)
             rejected = sorted_.rejected
             cuts: list[_Cut] = []
