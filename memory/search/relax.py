@@ -34,15 +34,11 @@ def all_terms(query: Query) -> str:
     return " AND ".join(term.match() for term in query.terms)
 
 
-def telling_terms(query: Query, rare: Collection[int]) -> str | None:
-    """Return the FTS5 expression that matches what holds two terms, or one of the rare ones (by position).
-
-    Null where pairs are none or too many.
-    """
+def two_terms(query: Query) -> str | None:
+    """Return the FTS5 expression that matches what holds two terms or more; null where pairs are none or too many."""
     if not 2 < len(query.terms) <= MAX_PAIRED_TERMS:
         return None
-    pairs = [f"({one.match()} AND {other.match()})" for one, other in combinations(query.terms, 2)]
-    return " OR ".join([*pairs, *(query.terms[at].match() for at in rare)])
+    return " OR ".join(f"({one.match()} AND {other.match()})" for one, other in combinations(query.terms, 2))
 
 
 def any_term(query: Query) -> str:

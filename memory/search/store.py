@@ -16,7 +16,7 @@ from memory.index.store import PASSAGE_COLUMNS, passage_of
 from memory.model import Passage
 from memory.search.filters import Condition, epoch_ms
 from memory.search.query import Query, quote
-from memory.search.relax import Match, all_terms, any_term, ordered, telling_terms
+from memory.search.relax import Match, all_terms, any_term, ordered, two_terms
 
 DOC_WEIGHTS = (8.0, 2.0, 4.0)
 """bm25 weights of title, summary, keywords. Source: facts on 91 known-item queries, ADR 0502."""
@@ -29,9 +29,6 @@ MAX_POOL = 200
 COMMON_SHARE = 0.05
 COMMON_MIN_ROWS = 5000
 """Terms that more than this share of a table of at least so many rows holds are left out of the loose query."""
-
-RARE_ROWS = 50
-"""A term that at most so many rows hold is asked for by itself: ranking them costs little."""
 
 ENOUGH = 0.5
 """Share of the pool, two pages, that tighter matches have to fill before looser ones are left out."""
@@ -141,18 +138,11 @@ def _tiers(db: apsw.Connection, query: Query, leg: _Leg, where: Condition, limit
     full = _ranked(db, leg, all_terms(query), where, limit)
     if len(full) >= limit * ENOUGH or len(query.terms) == 1:
         return [Match(row, "and", len(query.terms)) for row in full]
-    telling, pool = telling_terms(query, _rare(db, query, leg)), max(limit, MAX_POOL)
-    ranked = list(dict.fromkeys([*full, *(_ranked(db, leg, telling, where, pool) if telling else ())]))
+    pairs, pool = two_terms(query), max(limit, MAX_POOL)
+    ranked = list(dict.fromkeys([*full, *(_ranked(db, leg, pairs, where, pool) if pairs else ())]))
     if len(ranked) < limit * ENOUGH:
         ranked = list(dict.fromkeys([*ranked, *_ranked(db, leg, any_term(_telling(db, query, leg)), where, pool)]))
     return ordered(query, ranked, _matched(db, query, leg.table, ranked))[:limit]
-
-
-def _rare(db: apsw.Connection, query: Query, leg: _Leg) -> list[int]:
-    """Return the positions of the terms that few rows hold."""
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM {leg.table} WHERE {leg.table} MATCH ? LIMIT {RARE_ROWS + 1})"
-    counts = [int(rows(db, sql, (term.match(),))[0][0]) for term in query.terms]
-    return [at for at, count in enumerate(counts) if 0 < count <= RARE_ROWS]
 
 
 def _telling(db: apsw.Connection, query: Query, leg: _Leg) -> Query:

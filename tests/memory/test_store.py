@@ -250,12 +250,3 @@ def test_a_file_that_is_one_lesson_is_one_document(store: SearchStore, tmp_path:
 
     assert report.added == ("LL-306", "LL-307")
     assert report.collisions == ()
-
-
-def test_a_rare_word_among_common_ones_reaches_the_pool(store: SearchStore, tmp_path: Path) -> None:
-    common = {f"c{at}": f"# Kettle lid {at}\n\nEvery kettle has a lid and a spout.\n" for at in range(45)}
-    store.index(a_folder(tmp_path, **common, rare="# Water\n\nLimescale is removed by zeolite.\n"))
-
-    found = store.search(SearchRequest(query="kettle lid zeolite", limit=50)).hits
-
-    assert "doc:rare" in [hit.anchor for hit in found]
