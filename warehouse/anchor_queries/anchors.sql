@@ -1,26 +1,59 @@
 -- name: anchors
 -- grain: one row an anchor that was ever shown or consumed, or that stands in the index
 -- units: exposures and consumptions in the $days before $asof; last_consumed_at over all history before $asof
--- source: recall_candidate, recall_consumption, documents
-WITH shown AS (
+-- source: anchor_daily, recall_candidate, recall_consumption, documents
+WITH bounds AS (
+    SELECT
+        $asof::TIMESTAMPTZ - to_days($days::INT) AS first_at,
+        (($asof::TIMESTAMPTZ - to_days($days::INT)) AT TIME ZONE 'UTC')::DATE AS first_day,
+        ($asof::TIMESTAMPTZ AT TIME ZONE 'UTC')::DATE AS last_day
+),
+
+-- whole days come from the roll-up; only the two that the window cuts are counted search by search
+pieces AS (
     SELECT
         anchor,
-        count(*) FILTER (inside) AS exposures,
-        count(*) FILTER (inside AND consumed) AS consumptions,
+        dt > first_day AS inside,
+        exposures,
+        consumptions,
+        credit,
+        first_shown_at,
+        last_shown_at,
+        doc_kind,
+        path
+    FROM anchor_daily, bounds
+    WHERE dt < last_day AND dt <> first_day AND ($surface::VARCHAR IS NULL OR surface = $surface)
+    UNION ALL
+    SELECT
+        anchor,
+        occurred_at >= first_at AS inside,
+        1 AS exposures,
+        consumed::INT AS consumptions,
+        coalesce(credit, 0) AS credit,
+        occurred_at AS first_shown_at,
+        occurred_at AS last_shown_at,
+        doc_kind,
+        path
+    FROM recall_candidate, bounds
+    WHERE
+        dt IN (first_day, last_day)
+        AND NOT repeated
+        AND runtime <> 'mcp'
+        AND occurred_at <= $asof::TIMESTAMPTZ
+        AND ($surface::VARCHAR IS NULL OR surface = $surface)
+),
+
+shown AS (
+    SELECT
+        anchor,
+        coalesce(sum(exposures) FILTER (inside), 0)::BIGINT AS exposures,
+        coalesce(sum(consumptions) FILTER (inside), 0)::BIGINT AS consumptions,
         coalesce(sum(credit) FILTER (inside), 0) AS credit,
-        min(occurred_at) AS first_shown_at,
-        max(occurred_at) AS last_shown_at,
+        min(first_shown_at) AS first_shown_at,
+        max(last_shown_at) AS last_shown_at,
         max(doc_kind) AS doc_kind,
         max(path) AS path
-    FROM (
-        SELECT *, occurred_at >= $asof::TIMESTAMPTZ - to_days($days::INT) AS inside
-        FROM recall_candidate
-        WHERE
-            NOT repeated
-            AND runtime <> 'mcp'
-            AND occurred_at <= $asof::TIMESTAMPTZ
-            AND ($surface::VARCHAR IS NULL OR surface = $surface)
-    )
+    FROM pieces
     GROUP BY anchor
 ),
 
