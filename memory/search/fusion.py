@@ -27,9 +27,9 @@ def weights_for(weights: Mapping[str, float], literal: float) -> dict[str, float
     """Return the weights for a query that asks for its very letters by so much, in [0, 1].
 
     No model has learned what `headRefOid` means: where it stands in a passage is all the evidence there is. Fully
-    literal, passages count like titles and vectors hardly at all.
+    literal, passages count like titles and vectors only fill up.
     """
-    near = 1.0 - 0.95 * literal
+    near = 1.0 - 0.999 * literal
     changed = {name: weight * near for name, weight in weights.items() if name.startswith("vector")}
     return {**weights, **changed, "passages": weights["passages"] + (1.0 - weights["passages"]) * literal}
 
