@@ -30,8 +30,8 @@ COMMON_SHARE = 0.05
 COMMON_MIN_ROWS = 5000
 """Terms that more than this share of a table of at least so many rows holds are left out of the loose query."""
 
-ENOUGH = 0.5
-"""Share of the pool, two pages, that tighter matches have to fill before looser ones are left out."""
+ENOUGH = 0.25
+"""Share of the pool, one page, that tighter matches have to fill before looser ones are left out."""
 
 MAX_TITLE_PINS = 3
 MAX_TITLE_TERMS = 4
